@@ -31,6 +31,8 @@ func newDocument(version string, fields models.Fields) http.Handler {
 	}, nil)
 }
 
+func isRequired(field *models.Field) bool { return field.Required }
+
 // parse reads YAML and keeps its order. All of it is embedded and tested, so only a broken build makes it panic.
 func parse[T any](text string) (parsed T) {
 	if err := yaml.UnmarshalWithOptions([]byte(text), &parsed, yaml.UseOrderedMap()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"slices"
+	"regexp"
 	"strings"
 	"time"
 
@@ -59,25 +59,24 @@ func Files(version string, fields models.Fields, keep time.Duration) map[string]
 // long changes are kept.
 func newPage(name string, texts map[string]string, assets string, fields models.Fields, keep time.Duration, policy string,
 ) http.Handler {
-	page := template.Must(template.New("web/" + name).Funcs(template.FuncMap{"label": label}).Parse(texts[name]))
-	settable := fields.Settable()
+	page := template.Must(template.New("web/" + name).Funcs(template.FuncMap{
+		"label": label, "words": words, "kind": kind,
+	}).Parse(texts[name]))
+	settable, times := fields.Settable(), fields.Times()
 	html := fill(page, struct {
-		Assets           string
-		Fields, Optional []string      // the names of those that people may change
-		Columns          models.Fields // all that a list shows behind created_at
-		Keep             int64         // how long changes are kept, in seconds
-	}{
-		assets, settable.Names(), settable.OptionalNames(),
-		slices.DeleteFunc(slices.Clone(fields), isRequired), int64(keep.Seconds()),
-	})
+		Assets                     string
+		Fields, Required, Optional []string // the names of those that people may change
+		Times                      []string // what filters call them
+		Columns                    []column // all that a list shows beside the name and the email
+		Keep                       int64    // how long changes are kept, in seconds
+	}{assets, settable.Names(), settable.RequiredNames(), settable.OptionalNames(), trim(times),
+		columns(settable.OptionalNames(), times), int64(keep.Seconds())})
 	return newFile("index.html", hash(html), func() string { return html }, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Referrer-Policy":            "no-referrer",
 	})
 }
-
-func isRequired(field *models.Field) bool { return field.Required }
 
 // fill returns the text of a template. Templates are embedded and tested, so only a broken build makes it panic.
 func fill(page *template.Template, values any) string {
@@ -88,9 +87,42 @@ func fill(page *template.Template, values any) string {
 	return text.String()
 }
 
+// A column is what a list shows of a user beside the name and the email. Its kind is how a value is shown.
+type column struct{ Name, Label, Kind string }
+
+func columns(optional, times []string) (all []column) {
+	for _, name := range optional {
+		all = append(all, column{name, label(name), kind(name)})
+	}
+	for at, called := range trim(times) {
+		all = append(all, column{times[at], label(called), "time"})
+	}
+	return all
+}
+
+// trim returns what people call times: created for created_at.
+func trim(times []string) (names []string) {
+	for _, name := range times {
+		names = append(names, strings.TrimSuffix(name, "_at"))
+	}
+	return names
+}
+
+// words returns what people call a field within a sentence: "job title" for job_title.
+func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
 // label returns what people call a field: "Job title" for job_title.
-func label(name string) string {
-	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
+func label(name string) string { return strings.ToUpper(name[:1]) + words(name[1:]) }
+
+// phone is in the names of fields whose values can be called.
+var phone = regexp.MustCompile(`phone|telefon|(^|_)(tel|mobile?|handy|cell|fax)(_|$)`)
+
+// kind returns how the values of a field are shown, filtered and typed: it is a value of inputmode, too.
+func kind(name string) string {
+	if phone.MatchString(name) {
+		return "tel"
+	}
+	return "text"
 }
 
 // readAll returns the content of each embedded file by name, and all names and contents in the order of the names. Only

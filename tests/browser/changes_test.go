@@ -212,7 +212,7 @@ func TestWithoutAFeedThePageAsksForItsListAgain(t *testing.T) {
 	ada.until("a refusal", func() bool { return refusals() == 1 })
 	timer(ada, 6*time.Second) // after a failure, the page asks again in 5 s
 	ada.expect("the refusals", refusals(), 1)
-	ada.chooses("Order", "id asc").lists("Ada")
+	ada.clicks("button", "Name").lists("Ada")
 }
 
 // A key is sent as with each request. When the feed refuses it, the page asks the person for another one only for what the
@@ -227,8 +227,8 @@ func TestThePageFollowsTheFeedWithAKey(t *testing.T) {
 	again := restart(t, p, "API_KEY=another-"+writeKey)
 	ada.until("a refusal", func() bool { return strings.Contains(again.Log(), "status=401") })
 	timer(ada, 1*time.Second)
-	ada.seesNo("dialog", "This service asks for a key")
-	ada.chooses("Order", "id asc").sees("dialog", "This service asks for a key")
+	ada.seesNo("dialog", "Enter your key")
+	ada.clicks("button", "Name").sees("dialog", "Enter your key")
 }
 
 // restart starts the program again where it was.

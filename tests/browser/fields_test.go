@@ -58,7 +58,7 @@ func TestThePageHasAnAddedField(t *testing.T) {
 	ada.expect("who would be deleted", evaluate[string](ada, `document.querySelector('#delete .people').innerText`),
 		"Ben\nben@example.org\n1912")
 	ada.clicks("button", "Cancel")
-	ada.clicks("button", "Export")
+	ada.fromMenu("Export")
 	ada.expect("the export", ada.downloads(exactly), "…,1912\r\n")
 	ada.clicks("button", "Close")
 	ada.imports("people.csv", "name,email,PHONE,fax\nBen,ben@example.org,1,\n")
@@ -142,27 +142,24 @@ func TestAValueThatAnotherUserHasIsMarkedInTheForm(t *testing.T) {
 	ada.isAt("textbox", "Member no")
 }
 
-func TestThePageShowsHowLongAgoAUserWasChanged(t *testing.T) {
+func TestThePageShowsWhenAUserWasChanged(t *testing.T) {
 	ada, p := withFields(t, "room,updated_at", body("Ada", ""), body("Ben", ""))
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Do("UPDATE users SET updated_at = datetime('now', '-73 hours') WHERE id = 1")
 	moment := other.Ask("SELECT CAST(updated_at AS TEXT) FROM users WHERE id = 1")
 	ada.reloads().lists("Ben", "Ada")
 	ada.sees("columnheader", "Updated")
-	ada.sees("cell", "3 days ago")
 	shown := evaluate[[]string](ada, `(({ title, dateTime }) =>
-		[title, dateTime])(document.querySelector('[data-id="1"] .updated time'))`)
+		[title, dateTime])(document.querySelector('[data-id="1"] [data-column=updated_at] time'))`)
 	ada.expect("the tooltip", shown[0], "… ("+moment+" UTC)")
 	ada.expect("the machine's form of the time", shown[1], strings.Replace(moment, " ", "T", 1)+".000Z")
 	ada.clicks("button", "Updated").lists("Ada", "Ben")
 	ada.clicks("button", "Updated").lists("Ben", "Ada")
-	ada.chooses("Order", "updated_at asc").lists("Ada", "Ben")
-	ada.chooses("Order", "id desc").lists("Ben", "Ada")
+	ada.clicks("button", "Updated").lists("Ben", "Ada") // by id
 	ada.opens("Change Ada", "Change user")
 	ada.expect("the inputs of the form",
 		evaluate[string](ada, `[...document.querySelectorAll('#user input')].map(({ id }) => id).join()`), "name,email,…field-room")
 	ada.fills("Room", "7").clicks("button", "Save").lists("Ben", "Ada")
-	ada.seesNo("cell", "3 days ago")
 	ada.opens("Change Ada", "Change user")
 	ada.fills("Name", "Augusta").clicks("button", "Save").lists("Ben", "Augusta")
 	ada.check()

@@ -30,7 +30,8 @@ func file(t *testing.T, name, text string) string {
 // opensImport opens the import's dialog. Where there are no users, a second button does the same.
 func (p *person) opensImport() {
 	p.Helper()
-	evaluate[bool](p, `document.querySelector('.tools [data-open=import]').click() ?? true`)
+	p.clicks("button", "Menu")
+	evaluate[bool](p, `document.querySelector('#menu [data-open=import]').click() ?? true`)
 	p.sees("dialog", "Import users")
 }
 
@@ -58,7 +59,7 @@ const storedNothing = "Nothing was stored. Correct these lines and choose the fi
 
 func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada, p := visitWith(t, "Ada")
-	ada.opens("Import", "Import users")
+	ada.opensImport()
 	ada.picks("people.csv",
 		"name,email,phone\nBen,ben@example.org,1\nAugusta,ada@example.org,2\nCleo,cleo@example.org,3\n")
 	ada.reads("1 of 3 rows cannot be imported", "people.csv")
@@ -74,7 +75,7 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.clicks("radio", "Update the name from the file").reads("1 user would be changed")
 	ada.clicks("button", "Import 3 users").reads("2 users added, 1 changed, 0 skipped")
 	ada.lists("Cleo", "Ben", "Augusta")
-	ada.isAt("button", "Import")
+	ada.isAt("button", "Menu")
 }
 
 func TestARefusedImportShowsItsLines(t *testing.T) {
@@ -100,7 +101,7 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 
 func TestTheGoodRowsOfAFileAreImported(t *testing.T) {
 	ada, p := visitWith(t, "Ada")
-	ada.opens("Import", "Import users")
+	ada.opensImport()
 	ada.picks("people.csv", "name,email\nBen,ben@example.org\nAugusta,ada@example.org\n,cleo@example.org\nDan,dan@example.org\n")
 	ada.reads("2 of 4 rows cannot be imported", "2 users would be added")
 	ada.sees("cell", "Augusta,ada@example.org")
@@ -190,7 +191,7 @@ func TestAnExportIsOfWhatIsSearchedForOrOfAll(t *testing.T) {
 	ada, _ := visitWith(t, "Ada", "Ben")
 	ada.open("/?q=ada").lists("Ada")
 	ada.reads("1 of 2 users match") // the dialog says how many all are
-	ada.opens("Export", "Export users")
+	ada.fromMenu("Export").sees("dialog", "Export users")
 	got := ada.downloads(exactly)
 	ada.expect("the file of the search", got, "id,name,email,created_at\r\n1,Ada,ada@example.org,…\r\n")
 	ada.expect("the lines of the file of the search", strings.Count(got, "\n"), 2)
@@ -202,8 +203,8 @@ func TestAnExportIsOfWhatIsSearchedForOrOfAll(t *testing.T) {
 // The links of the dialog of an export.
 const (
 	exactly         = "CSV Exactly what is stored; it can be imported again"
-	forSpreadsheets = "CSV for spreadsheets Safe to open in Excel and its like"
-	forPrograms     = "NDJSON One JSON object a line, for programs"
+	forSpreadsheets = "CSV for spreadsheets For Excel, Numbers, LibreOffice. Phone numbers get an apostrophe so that no zero is lost"
+	forPrograms     = "For programs (NDJSON) One JSON object a line"
 )
 
 // downloads clicks a link and returns the file that comes.

@@ -31,8 +31,8 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 	p := withKeys(t)
 	ada := visit(t, p, "/")
 	for _, wrong := range []string{"", "wrong-but-long-enough"} {
-		ada.sees("dialog", "This service asks for a key")
-		ada.reads("it is in the setting API_KEY")
+		ada.sees("dialog", "Enter your key")
+		ada.reads("Ask whoever set this up.")
 		program.Forbid(t, ada.page(), "users-api") // the key it prints is a new one
 		timer(ada, 200*time.Millisecond)           // a slow list says that it is loading
 		if got := ada.page(); strings.Contains(got, "is needed") != (wrong != "") || strings.Contains(got, "Loading") {
@@ -45,7 +45,7 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 		ada.types(kb.Escape).sees("alert", "")
 		ada.reads("An API key is needed")
 		ada.seesNo("region", "Users") // an empty list would be a line
-		for _, name := range []string{"Add user", "Import", "Export"} {
+		for _, name := range []string{"Add user", "Menu"} {
 			ada.seesNo("button", name)
 		}
 		ada.clicks("button", "Enter the key")
@@ -56,7 +56,7 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 	ada.reloads().lists("Ben", "Ada")
 	ada.expect("where a key may be",
 		evaluate[string](ada, `location.href + document.cookie + Object.values(localStorage)`), ada.origin+"/")
-	ada.opens("Forget the key", "This service asks for a key")
+	ada.opens("Sign out", "Enter your key")
 	program.Forbid(t, p.Log(), "method=DELETE", "status=404") // the page does not try what its key may do
 }
 
@@ -67,15 +67,15 @@ func TestAReadKeyHasNoButtonsThatWouldBeRefused(t *testing.T) {
 		if again {
 			ada.reloads()
 		}
-		ada.sees("button", "Export")
+		ada.clicks("button", "Menu").sees("button", "Export")
 		for _, name := range []string{"Add user", "Import", "Change Ada", "Delete Ada"} {
 			ada.seesNo("button", name)
 		}
 		ada.seesNo("checkbox", "Select Ada")
 		ada.expect("what a screen reader says", evaluate[string](ada, `document.querySelector('#access[role=status]').innerText`),
-			"Read-only key")
+			"You can look but not change")
 	}
-	ada.clicks("button", "Export")
+	ada.fromMenu("Export")
 	ada.expect("the file", ada.downloads(exactly), "…,Ada,…")
 	ada.clicks("button", "Close")
 	evaluate[any](ada, `window.said = 0; new MutationObserver(() => said++).observe(
@@ -87,7 +87,7 @@ func TestAReadKeyHasNoButtonsThatWouldBeRefused(t *testing.T) {
 func TestAKeyIsRememberedOnThisDeviceIfThePersonSaysSo(t *testing.T) {
 	p := withKeys(t)
 	ada := visit(t, p, "/")
-	ada.sees("dialog", "This service asks for a key")
+	ada.sees("dialog", "Enter your key")
 	ada.clicks("checkbox", "Remember it on this device")
 	ada.gives(readKey).lists("Ada")
 	ada.expect("what is kept in the tab", evaluate[string](ada, `Object.values(sessionStorage).join()`), "")
@@ -96,9 +96,9 @@ func TestAKeyIsRememberedOnThisDeviceIfThePersonSaysSo(t *testing.T) {
 	tab.ctx, closes = chromedp.NewContext(ada.ctx, chromedp.WithNewWindow(false))
 	defer closes()
 	tab.open("/").lists("Ada")
-	tab.reads("Read-only key")
-	tab.opens("Forget the key", "This service asks for a key")
+	tab.reads("You can look but not change")
+	tab.opens("Sign out", "Enter your key")
 	tab.gives(writeKey).lists("Ada")
-	program.Forbid(t, tab.page(), "Read-only key")
+	program.Forbid(t, tab.page(), "You can look but not change")
 	tab.expect("what is kept on the device", evaluate[string](tab, `Object.values(localStorage).join()`), "")
 }

@@ -59,6 +59,7 @@ func visit(t *testing.T, p *program.Program, address string) *person {
 	// Without movement, so that a click hits what it was aimed at. The zone is not UTC, so that a mix-up shows.
 	who.look("light", 1280, 800)
 	call(who, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
+	call(who, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: "en-GB"})
 	who.open(address)
 	return who
 }
@@ -258,6 +259,20 @@ func (p *person) opens(button, dialog string) *person {
 	return p
 }
 
+// fromMenu clicks a button of the menu.
+func (p *person) fromMenu(button string) *person {
+	p.Helper()
+	return p.clicks("button", "Menu").clicks("button", button)
+}
+
+// filters shows the users who meet a condition.
+func (p *person) filters(field, condition, value string) *person {
+	p.Helper()
+	p.clicks("button", "Filter").chooses("Field", field).chooses("Condition", condition)
+	evaluate[string](p, fmt.Sprintf(`document.querySelector('#value').value = %q`, value))
+	return p.clicks("button", "Show")
+}
+
 func (p *person) reloads() *person {
 	p.Helper()
 	p.must(chromedp.Do(p.ctx, chromedp.Reload()))
@@ -273,7 +288,7 @@ func (p *person) goesBack() *person {
 // gives enters a key in the dialog that asks for one.
 func (p *person) gives(key string) *person {
 	p.Helper()
-	p.sees("dialog", "This service asks for a key")
+	p.sees("dialog", "Enter your key")
 	return p.fills("API key", key).types(kb.Enter)
 }
 
@@ -351,7 +366,7 @@ func (p *person) isAt(role, name string) {
 func (p *person) names() []string {
 	p.Helper()
 	return evaluate[[]string](p, `[...document.querySelectorAll('main tbody [role=row]')].map(
-		(row) => row.querySelectorAll('[role=cell]')[1].querySelector('bdi').textContent)`)
+		(row) => row.querySelector('[role=rowheader] bdi').textContent)`)
 }
 
 // lists waits until the list has exactly these names.

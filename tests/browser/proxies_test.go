@@ -32,7 +32,7 @@ func TestBehindAProxyThatCompressesEverythingWorks(t *testing.T) {
 			ada.clicks("button", "Save").sees("dialog", "Somebody else changed the same")
 			ada.clicks("button", "Overwrite theirs").lists("User 002", "User 001", "Mine")
 			ada.fills("Search names and emails", "mine").lists("Mine")
-			ada.clicks("button", "Export")
+			ada.fromMenu("Export")
 			ada.expect("the file", ada.downloads(exactly), "…\r\n1,Mine,…\r\n")
 			ada.clicks("button", "Close")
 			ada.opens("Delete Mine", "Delete this user?").clicks("button", "Delete").reads("Mine was deleted")

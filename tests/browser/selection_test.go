@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
 )
@@ -53,6 +54,33 @@ func TestTheSelectionIsKeptFromPageToPage(t *testing.T) {
 	ada.reads("27 selected, 26 not on this page")
 	ada.clicks("checkbox", "Select all on this page").reads("26 selected, 26 not on this page")
 	ada.clicks("button", "Clear").seesNo("region", "Selected users")
+}
+
+func TestManyUsersAreSelectedAtOnce(t *testing.T) {
+	ada, _ := withFields(t, "department", numbered(30, "")...)
+	ada.clicks("checkbox", "Select User-28")
+	on[bool](ada, ada.sees("checkbox", "Select User-25"), `function() {
+		return this.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: true }));
+	}`)
+	ada.reads("4 selected")
+	ada.clicks("checkbox", "Select all on this page").reads("25 selected")
+	ada.clicks("button", "Select all 30").reads("30 selected, 5 not on this page")
+	evaluate[any](ada, `addEventListener('copy', ({ clipboardData }) => { window.copied = clipboardData.getData('text/plain'); })`)
+	ada.clicks("button", "Copy emails").reads("30 emails copied")
+	ada.expect("what is copied", evaluate[string](ada, `copied`), "user-28@example.org, user-27@example.org, …, user-1@example.org")
+	ada.clicks("button", "Clear").seesNo("region", "Selected users")
+	ada.expect("what a screen reader says", evaluate[string](ada, `document.querySelector('#announced[role=status]').textContent`), "")
+}
+
+// From a row that was selected, Tab leads to what can be done with it.
+func TestTheBarOfActionsFollowsTheRowThatWasSelected(t *testing.T) {
+	ada, _ := withFields(t, "department", numbered(30, "")...)
+	ada.tabsTo("checkbox", "Select User-28")
+	ada.types(" ").reads("1 selected")
+	ada.types(kb.Tab).isAt("button", "Clear")
+	ada.types(kb.Tab+kb.Tab+kb.Tab+kb.Tab).isAt("button", "Delete 1 user")
+	ada.types(kb.Tab).isAt("link", "user-28@example.org")
+	ada.types(kb.ArrowDown).isAt("checkbox", "Select User-27")
 }
 
 func TestTheSelectedUsersOfManyPagesAreExportedAndDeleted(t *testing.T) {
@@ -148,7 +176,7 @@ func TestWithoutAKeyNothingElseIsTried(t *testing.T) {
 		if strings.Contains(ada.page(), "0 users changed, 25 failed") {
 			return true // from now on, the list asks for a key
 		}
-		if len(ada.find("dialog", "This service asks for a key")) == 1 {
+		if len(ada.find("dialog", "Enter your key")) == 1 {
 			ada.clicks("button", "Cancel")
 			cancels++
 		}

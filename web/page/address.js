@@ -3,8 +3,11 @@
 
 let written = location.search; // the place that the list shows
 
-const sorts = [...document.querySelectorAll('#order option')].map(({ value }) => value.split(' ')[0]);
-const fields = [...document.querySelectorAll('#field option')].map(({ value }) => value).slice(1);
+const sorts = ['id', ...[...document.querySelectorAll('[data-sort]')].map(({ dataset }) => dataset.sort)];
+const fields = [...document.querySelectorAll('#field option')];
+
+/** How the name of a filter's parameter goes on behind its field. */
+const endings = { is: '', empty: '', 'is!': '!', 'empty!': '!', from: '_from', to: '_to' };
 
 /** Returns the order in which a list begins that nobody has turned round: the newest users, or the letter A. */
 const usualOrder = (sort) => (sort === 'id' ? 'desc' : 'asc');
@@ -16,21 +19,31 @@ export const isID = (text) => /^-?\d{1,19}$/.test(text);
 export function readAddress() {
   written = location.search;
   const given = new URLSearchParams(location.search);
-  const filter = fields.flatMap((name) => [name, `${name}!`]).find((name) => given.has(name)) ?? '';
   const sort = sorts.find((name) => name === given.get('sort')) ?? 'id';
   const order = given.get('order');
   const after = given.get('after') ?? '';
   const isPlace = sort === 'id' ? isID(after) : after !== '';
   return {
     q: (given.get('q') ?? '').trim(),
-    filter, // the field that must have the value, or with a ! after it must not have it, or ''
-    value: given.get(filter) ?? '',
+    filters: readFilters(given), // each has a field, a condition, and the values of which a user has one
     sort,
     order: ['asc', 'desc'].includes(order) ? order : usualOrder(sort),
     after: isPlace ? after : null,
     from: after === '' ? 1 : history.state?.from ?? null,
   };
 }
+
+function readFilters(given) {
+  return fields.flatMap(({ value: field, dataset }) => (dataset.kind === 'time' ? ['_from', '_to'] : ['', '!']).flatMap((ending) => {
+    const values = given.getAll(field + ending);
+    if (values.length === 0) return [];
+    const isEmpty = values.every((value) => value === '');
+    return [{ field, condition: ending.startsWith('_') ? ending.slice(1) : (isEmpty ? 'empty' : 'is') + ending, values }];
+  }));
+}
+
+/** Returns the name of the parameter that a filter is. */
+export const parameterOf = ({ field, condition }) => field + endings[condition];
 
 /** Writes a place into the address: as a new entry of the history, or in place of the present one. */
 export function writeAddress(place, isNew) {
@@ -47,15 +60,20 @@ export function writeAddress(place, isNew) {
 /** Reports whether the address, after Back, names another place than the list shows. */
 export const isElsewhere = () => location.search !== written;
 
-/** Returns the parameters that say which users are sought. The service has the same. */
-export const filters = ({ q, filter, value }) => ({ ...(q && { q }), ...(filter && { [filter]: value }) });
+/** Returns the parameters that say which users are sought, as pairs. The service has the same. */
+export const filters = (place) => [
+  ...(place.q === '' ? [] : [['q', place.q]]),
+  ...place.filters.flatMap((filter) => filter.values.map((value) => [parameterOf(filter), value])),
+];
 
 /** Reports whether a place shows only some of the users. */
-export const isSearch = ({ q, filter }) => q !== '' || filter !== '';
+export const isSearch = (place) => place.q !== '' || place.filters.length > 0;
 
 /** Returns the parameters of one page of a list, or of its first users. */
-export function pageQuery({ sort, order, after, ...sought }, limit) {
-  return new URLSearchParams({
-    ...filters(sought), ...(sort !== 'id' && { sort }), order, ...(after !== null && { after }), limit,
-  });
+export function pageQuery(place, limit) {
+  const { sort, order, after } = place;
+  return new URLSearchParams([
+    ...filters(place), ...(sort === 'id' ? [] : [['sort', sort]]), ['order', order],
+    ...(after === null ? [] : [['after', after]]), ['limit', limit],
+  ]);
 }

@@ -1,5 +1,6 @@
 // Requests to the service. Every failure becomes one of two errors: the service refused, or no answer came.
 
+import { pageQuery } from './address.js';
 import { askForKey, keyHeaders, learnAccess } from './key.js';
 
 /** The service answered, and refused; the message has its own words. */
@@ -16,8 +17,24 @@ export class Unreachable extends Error {
   constructor() { super(navigator.onLine ? 'The service cannot be reached' : 'You are offline'); }
 }
 
+let pressed = null; // the button whose click is being handled
+
+for (const event of ['click', 'submit']) {
+  document.addEventListener(event, ({ target, submitter }) => {
+    pressed = submitter ?? target.closest('button');
+    setTimeout(() => { pressed = null; });
+  }, { capture: true });
+}
+
+/** Sends a request for a person: the button that was pressed for it shows that it works. Returns as request does. */
+export async function call(method, path, options) {
+  const button = pressed;
+  if (button) button.ariaBusy = 'true';
+  return request(method, path, options).finally(() => { if (button) button.ariaBusy = null; });
+}
+
 /** Sends a request, and returns the answer when it is a success. A missing key is asked for, if it may be. */
-export async function call(method, path, { body, headers, signal, mayAsk = true } = {}) {
+async function request(method, path, { body, headers, signal, mayAsk = true } = {}) {
   for (;;) {
     const key = keyHeaders();
     const answer = await send(path, { method, body, signal, headers: {
@@ -63,6 +80,24 @@ export async function readUsers(query, signal) {
   return { users: await readJSON(answer, signal), headers: answer.headers };
 }
 
+/** Returns the place from which the service says that a list goes on, or null. */
+export const placeAfter = (headers) => /[?&]after=([^&>]+)/.exec(headers.get('Link'))?.[1] ?? null;
+
+/** Returns all users whom a list has, or the first. */
+export async function readAll(place, most = Infinity) {
+  const all = [];
+  const button = pressed; // which works until the last answer
+  for (let after = null; ;) {
+    pressed = button;
+    const reading = readUsers(pageQuery({ ...place, after }, 1000));
+    pressed = null;
+    const { users, headers } = await reading;
+    all.push(...users);
+    after = placeAfter(headers);
+    if (after === null || all.length >= most) return all.slice(0, most);
+  }
+}
+
 /** Returns a user and its entity tag. */
 export async function readUser(id, signal) {
   const answer = await call('GET', `api/users/${id}`, { signal });
@@ -95,7 +130,7 @@ export async function findUser(id, signal) {
 
 /** Returns how many users match. A HEAD with a limit of 1 reads no more than it must. */
 export async function countUsers(filters, signal) {
-  const query = new URLSearchParams({ count: true, limit: 1, ...filters });
+  const query = new URLSearchParams([['count', true], ['limit', 1], ...filters]);
   const answer = await call('HEAD', `api/users?${query}`, { signal });
   return Number(answer.headers.get('X-Total-Count'));
 }

@@ -2,8 +2,9 @@
 
 import { readUser } from './api.js';
 import { restoreUsers } from './deleted.js';
-import { choose, load } from './list.js';
+import { load } from './list.js';
 import { changeEach, sayLeft, showFailures } from './many.js';
+import { choose } from './selection.js';
 import { count, inputs, keptFor, restorableUntil, say, short, showText } from './show.js';
 import { done } from './undo.js';
 

@@ -4,7 +4,8 @@
 import { filters, isSearch } from './address.js';
 import { call, whole } from './api.js';
 import { hasKey } from './key.js';
-import { chosenUsers, countFound, currentPlace, sayFilter } from './list.js';
+import { countFound, currentPlace, sayPlace } from './list.js';
+import { chosenUsers } from './selection.js';
 import { count, showNumber } from './show.js';
 
 const mostIDs = 100; // in one request
@@ -28,8 +29,8 @@ export function exportUsers(what = 'found') {
   [ofChosen.hidden, found.hidden] = [chosen === 0, !isSearch(place)];
   dialog.querySelector(`[value=${what === 'found' && !isSearch(place) ? 'all' : what}]`).checked = true;
   ofChosen.querySelector('span').textContent = `The ${showNumber(chosen)} selected`;
-  found.querySelector('bdi').textContent = [place.q, sayFilter()].filter((words) => words !== '').join(', ');
-  found.title = matches === null ? '' : showNumber(matches);
+  found.querySelector('bdi').textContent = sayPlace();
+  found.querySelector('span span').textContent = matches === null ? '' : showNumber(matches);
   all.querySelector('span').textContent = total === null ? 'All' : `All ${showNumber(total)}`;
   say('');
   showLinks();
@@ -46,7 +47,7 @@ const isFor = (what) => dialog.querySelector(`[value=${what}]`).checked;
 
 /** The links lead to what is searched for, or to all. */
 function showLinks() {
-  for (const link of links) link.href = fileOf(link, isFor('found') ? Object.entries(filters(currentPlace())) : []);
+  for (const link of links) link.href = fileOf(link, isFor('found') ? filters(currentPlace()) : []);
 }
 
 function fileOf({ dataset }, parameters) {

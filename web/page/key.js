@@ -72,7 +72,7 @@ export function learnAccess(status, access) {
 function showAccess(access = store().getItem('access') ?? 'full') {
   forget.hidden = !hasKey();
   document.documentElement.dataset.access = access;
-  const words = access === 'read' ? 'Read-only key' : '';
+  const words = access === 'read' ? 'You can look but not change' : '';
   if (rights.textContent !== words) rights.textContent = words; // a screen reader says what is set, also again
 }
 

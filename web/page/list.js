@@ -1,9 +1,12 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
 import { filters, isID, isSearch, pageQuery, readAddress, writeAddress } from './address.js';
-import { Unreachable, call, countUsers, findUser, readUsers } from './api.js';
+import { Unreachable, call, countUsers, findUser, placeAfter, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
-import { count, initial, short, showEmail, showNumber, showSince, showText, showTime } from './show.js';
+import { sayFilters, searchInstead, showFilters, suggest } from './filters.js';
+import { showRows } from './rows.js';
+import { showSelection } from './selection.js';
+import { count, short, showNumber } from './show.js';
 
 const sizes = ['25', '100', '500']; // of a page
 const longestWait = 15_000; // between two tries to reach the service, in ms
@@ -11,7 +14,6 @@ const longestWait = 15_000; // between two tries to reach the service, in ms
 const find = (selector) => document.querySelector(selector);
 const list = find('#list');
 const table = list.querySelector('table');
-const body = table.tBodies[0];
 const summary = find('#summary');
 const trouble = find('#trouble');
 
@@ -19,7 +21,6 @@ let place = readAddress();
 let page = []; // the users whom the service listed
 let sought = null; // the user whose id is searched for: the log speaks of ids
 let users = new Map(); // those on screen, by id
-const chosen = new Map(); // the users that are selected, by id, on whatever page they are
 let size = Number(sizes.find((one) => one === localStorage.getItem('size')) ?? sizes[0]);
 let next = null; // the place behind this page, if there is more
 let total = null;
@@ -31,20 +32,25 @@ let wait = 1000;
 export const currentPlace = () => place;
 export const userOnScreen = (id) => users.get(id);
 export const countFound = () => ({ total, matches });
-export const chosenUsers = () => [...chosen.values()];
+
+/** Reports whether the page has everybody whom the list has. */
+export const isWhole = () => next === null && place.after === null;
 
 /** Goes to another place: another search or order. */
 export function goTo(change, { isNew = true } = {}) {
-  if ('q' in change) matches = null;
+  if ('q' in change || 'filters' in change) matches = null;
   place = { ...place, after: null, from: 1, ...change };
   writeAddress(place, isNew);
+  showFilters(place.filters);
   showOrder();
   return load();
 }
 
-/** Orders the list by a column, and the other way round if it is in that order already. */
+/** Orders the list by a column, then the other way round, and then as it was in the beginning. */
 export function sortBy(sort) {
-  goTo({ sort, order: place.sort === sort && place.order === 'asc' ? 'desc' : 'asc' });
+  const isSorted = place.sort === sort;
+  if (isSorted && place.order === 'desc') return goTo({ sort: 'id', order: 'desc' });
+  return goTo({ sort, order: isSorted ? 'desc' : 'asc' });
 }
 
 /** Shows so many users on a page, and remembers it. */
@@ -64,27 +70,19 @@ export function follow() {
 
 export function showPlace() {
   find('#q').value = place.q;
-  const { field, condition } = partsOfFilter();
-  find('#field').value = field;
-  find('#condition').value = condition;
-  find('#value').value = place.value;
   find('#size').value = size;
-  showFilter();
+  showFilters(place.filters);
   showOrder();
 }
 
-/** Shows what a filter needs: a condition, and perhaps a value. */
-export function showFilter() {
-  find('#condition').hidden = find('#field').value === '';
-  find('#value').hidden = find('#condition').hidden || find('#condition').value.startsWith('empty');
-}
-
 function showOrder() {
-  find('#order').value = `${place.sort} ${place.order}`;
   for (const { dataset, parentElement: header } of list.querySelectorAll('[data-sort]')) {
     header.ariaSort = dataset.sort === place.sort ? `${place.order}ending` : null;
   }
 }
+
+/** Says what is searched for: “ada”, Department is IT. */
+export const sayPlace = () => [place.q && `“${short(place.q)}”`, sayFilters(place.filters)].filter(Boolean).join(', ');
 
 /** Loads the page of users again, then how many there are. Only the last call's answer is shown. */
 export async function load({ counts = true } = {}) {
@@ -105,6 +103,7 @@ export async function load({ counts = true } = {}) {
     if (signal.aborted) return;
     [page, sought] = [listed.users, found];
     showPage(listed.headers);
+    list.ariaBusy = false;
     followFrom(query, listed.headers, users);
     if (counts || total === null) await loadCounts(signal);
   } catch (error) {
@@ -115,28 +114,33 @@ export async function load({ counts = true } = {}) {
 }
 
 /** Reports whether the user with an id may be meant: an id is a search of its own, without a filter, and comes first. */
-const isSearchForID = () => place.after === null && place.filter === '' && isID(place.q);
+const isSearchForID = () => place.after === null && place.filters.length === 0 && isID(place.q);
 
 /** Counts what matches before all users, so that the sentence about the search is there as soon as it can be. */
 async function loadCounts(signal) {
   const found = await countUsers(filters(place), signal);
-  const everybody = isSearch(place) ? await countUsers({}, signal) : found;
+  const everybody = isSearch(place) ? await countUsers([], signal) : found;
   if (signal.aborted) return;
   [matches, total] = [found, everybody];
   showRange();
+  showSelection(users, place, matches);
   const also = sought ? ', and one has this ID' : '';
-  const filtered = place.filter === '' ? '' : `: ${sayFilter()}`;
+  const filtered = place.filters.length === 0 ? '' : `: ${sayFilters(place.filters)}`;
   const words = ` match${matches === 1 ? 'es' : ''}${also}${filtered}`;
   summary.textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)}${words}` : count(total);
 }
 
+/** Shows the page, below the user whose id is searched for. */
 function showPage(headers) {
   trouble.hidden = true;
   wait = 1000;
-  showRows();
-  next = placeOf(headers);
+  users = new Map([sought ?? [], page].flat().map((user) => [user.id, user]));
+  showRows([...users.values()], sought);
+  showSelection(users, place, matches);
+  suggest(page);
+  next = placeAfter(headers);
   showRange();
-  find('#pages').hidden = next === null && place.after === null && page.length <= Number(sizes[0]);
+  find('#pages').hidden = isWhole() && page.length <= Number(sizes[0]);
   enable('#first', place.after !== null);
   enable('#previous', place.after !== null);
   enable('#next', next !== null);
@@ -144,37 +148,33 @@ function showPage(headers) {
   showBlank(users.size > 0 ? null : blankFor());
 }
 
-/** Says which part of the list this page is. How far a bookmark leads into it is only known of the last page. */
+/** Says which part of the list this page is, here and in the title. How far a bookmark leads into it is only known of the last page. */
 function showRange() {
   const n = page.length;
   if (next === null && matches !== null && place.after !== null) place.from = Math.max(matches - n + 1, 1);
   const range = place.from === null ? showNumber(n) : `${showNumber(place.from)}–${showNumber(place.from + n - 1)}`;
   const of = matches === null ? '' : ` of ${showNumber(matches)}`;
   find('#range').textContent = n === 0 ? '' : range + of;
+  document.title = [place.after !== null && range, sayPlace(), 'Users'].filter(Boolean).join(' – ');
 }
 
 function blankFor() {
   if (place.after !== null) return '#past-end';
-  const kind = place.filter === '' ? 'text' : place.q === '' ? 'filter' : 'both';
+  const kind = place.filters.length === 0 ? 'text' : place.q === '' ? 'filter' : 'both';
   for (const words of list.querySelectorAll('#no-match [data-for]')) words.hidden = !words.dataset.for.includes(kind);
   for (const words of list.querySelectorAll('.value')) words.textContent = place.q;
-  for (const words of list.querySelectorAll('.filter-words')) words.textContent = sayFilter();
+  for (const words of list.querySelectorAll('.filter-words')) words.textContent = sayFilters(place.filters);
   find('#no-match span').hidden = !isSearchForID();
+  const instead = searchInstead(place);
+  for (const part of list.querySelectorAll('.instead')) part.hidden = instead === null;
+  find('#instead').textContent = `Search for “${short(instead?.q ?? '')}” instead`;
   return isSearch(place) ? '#no-match' : '#nobody';
 }
 
-/** Returns a filter as the menus have it: the field, and what its value must be. */
-function partsOfFilter() {
-  const field = place.filter.replace('!', '');
-  return { field, condition: (field !== '' && place.value === '' ? 'empty' : 'is') + place.filter.slice(field.length) };
-}
-
-/** Says what a field must be: "Department is not Research", "Department is empty". */
-export function sayFilter() {
-  const { field, condition } = partsOfFilter();
-  if (field === '') return '';
-  const words = [`#field [value=${field}]`, `#condition [value="${condition}"]`].map((option) => find(option).textContent);
-  return [...words, short(place.value)].join(' ').trim();
+/** Searches for what a filter has not found: a search knows no capitals. */
+export function searchForFilter() {
+  goTo(searchInstead(place));
+  showPlace();
 }
 
 /** Shows one of the blocks that stand in the table's place, or the table. */
@@ -190,78 +190,6 @@ function enable(selector, enabled) {
   button.disabled = !enabled;
 }
 
-/** Shows the page, below the user whose id is searched for. */
-function showRows() {
-  const focused = focusInRows();
-  users = new Map([sought ?? [], page].flat().map((user) => [user.id, user]));
-  body.replaceChildren(...[...users.values()].map(row));
-  choose([...users.keys()].filter((id) => chosen.has(id)), true); // as they are now
-  if (focused) focusAgain(focused);
-}
-
-function row(user) {
-  const tr = find('#row').content.cloneNode(true).firstElementChild;
-  tr.dataset.id = user.id;
-  const box = tr.querySelector('input');
-  box.ariaLabel = `Select ${short(user.name)}`;
-  if (user.id === sought?.id) tr.querySelector('.name small').textContent = `ID ${user.id}`;
-  const letter = tr.querySelector('.initial');
-  letter.textContent = initial(user.name);
-  letter.dataset.tint = Math.abs(user.id % 6);
-  showText(tr.querySelector('.name bdi'), user.name);
-  showEmail(tr.querySelector('.email bdi'), user.email);
-  showTime(tr.querySelector('.created time'), user.created_at);
-  for (const cell of tr.querySelectorAll('.updated')) showSince(cell.firstElementChild, user.updated_at);
-  for (const cell of tr.querySelectorAll('[data-field]')) showText(cell.firstElementChild, user[cell.dataset.field]);
-  for (const button of tr.querySelectorAll('button')) {
-    const word = button.dataset.action === 'change' ? 'Change' : 'Delete';
-    button.title = word;
-    button.ariaLabel = `${word} ${short(user.name)}`;
-  }
-  return tr;
-}
-
-/** Returns where in the rows the focus is. */
-function focusInRows() {
-  const tr = document.activeElement?.closest('#list tbody tr');
-  if (!tr) return null;
-  const { id } = tr.dataset;
-  return { id, at: tr.sectionRowIndex, action: document.activeElement.dataset.action };
-}
-
-/** Puts the focus on the same control of the same user, or of the one who took the place. */
-function focusAgain({ id, at, action }) {
-  const tr = body.querySelector(`[data-id="${id}"]`) ?? body.rows[Math.min(at, body.rows.length - 1)];
-  const control = tr?.querySelector(action ? `[data-action="${action}"]` : 'input') ?? find('#q');
-  control.focus({ preventScroll: true });
-}
-
-/** Selects users of this page, or selects users no longer, and shows how many are. */
-export function choose(ids, isChosen) {
-  for (const id of ids) {
-    if (isChosen) chosen.set(id, users.get(id));
-    else chosen.delete(id);
-  }
-  for (const tr of body.rows) {
-    tr.querySelector('input').checked = chosen.has(tr.dataset.id);
-    tr.classList.toggle('is-chosen', chosen.has(tr.dataset.id));
-  }
-  const here = body.querySelectorAll('.is-chosen').length;
-  const all = find('#all');
-  all.checked = here > 0 && here === body.rows.length;
-  all.indeterminate = here > 0 && here < body.rows.length;
-  const bar = find('#chosen');
-  if (chosen.size === 0 && bar.contains(document.activeElement)) list.focus({ preventScroll: true });
-  bar.hidden = chosen.size === 0;
-  const elsewhere = chosen.size === here ? '' : `, ${showNumber(chosen.size - here)} not on this page`;
-  find('#chosen p').textContent = `${showNumber(chosen.size)} selected${elsewhere}`;
-  find('#delete-chosen').textContent = `Delete ${count(chosen.size)}`;
-}
-
-export const chooseAll = (isChosen) => choose(users.keys(), isChosen);
-
-export const chooseNone = () => choose([...chosen.keys()], false);
-
 /** Says what is wrong. While no answer comes, the page tries again by itself, at longer and longer intervals. */
 function showTrouble(error) {
   const isAway = error instanceof Unreachable;
@@ -274,13 +202,10 @@ function showTrouble(error) {
   wait = Math.min(wait * 2, longestWait);
 }
 
-/** Returns the place from which the service says that a list goes on, or null. */
-const placeOf = (headers) => /[?&]after=([^&>]+)/.exec(headers.get('Link'))?.[1] ?? null;
-
 /** Returns the place that has n users between it and another place, or the end: that is where the list goes on backwards. */
 async function placeBefore(after, n) {
   const order = place.order === 'asc' ? 'desc' : 'asc';
-  return placeOf((await call('HEAD', `api/users?${pageQuery({ ...place, order, after }, n)}`)).headers);
+  return placeAfter((await call('HEAD', `api/users?${pageQuery({ ...place, order, after }, n)}`)).headers);
 }
 
 export const goToFirst = () => turnTo(null, 1);

@@ -5,10 +5,14 @@ import { addUser, changeUser, closeForm } from './change.js';
 import { showDeleted } from './deleted.js';
 import { deleteUsers } from './delete.js';
 import { exportUsers } from './export.js';
+import './columns.js';
+import { filtersWithForm, filtersWithout } from './filters.js';
 import { showHistory } from './history.js';
 import { importUsers, isFile } from './import.js';
 import * as list from './list.js';
 import { opened } from './opened.js';
+import { printList } from './print.js';
+import * as selection from './selection.js';
 import { setField } from './set.js';
 import { keptFor } from './show.js';
 
@@ -26,10 +30,11 @@ const opens = {
   export: () => exportUsers(),
   'export-chosen': () => exportUsers('chosen'),
   'set-chosen': setField,
-  'delete-chosen': () => deleteUsers(list.chosenUsers()),
+  'delete-chosen': () => deleteUsers(selection.chosenUsers()),
 };
 
 document.addEventListener('click', ({ target }) => {
+  if (target.closest('#menu button')) find('#menu').hidePopover(); // which gives the focus back, also after a dialog
   target.closest('[data-close]')?.closest('dialog').close();
   opens[target.closest('[data-open]')?.dataset.open]?.();
 });
@@ -40,47 +45,39 @@ let isNew = true;
 function search() {
   clearTimeout(typing);
   const q = find('#q').value.trim();
-  const [field, condition, typed] = ['#field', '#condition', '#value'].map((selector) => find(selector).value);
-  const value = condition.startsWith('is') ? typed : '';
-  const isTyped = value !== '' || condition.startsWith('empty'); // a value that is still to be typed filters nothing
-  const filter = field !== '' && isTyped ? field + (condition.endsWith('!') ? '!' : '') : '';
-  const place = list.currentPlace();
-  if (q === place.q && filter === place.filter && value === place.value) return;
-  list.goTo({ q, filter, value }, { isNew });
+  if (q === list.currentPlace().q) return;
+  list.goTo({ q }, { isNew });
   isNew = false;
 }
-for (const box of ['#q', '#value']) {
-  on(box, 'focus', () => { isNew = true; });
-  on(box, 'input', () => {
-    clearTimeout(typing);
-    typing = setTimeout(search, typingPause);
-  });
-}
-on('#field', 'change', () => {
-  find('#condition').value = 'is';
-  find('#value').value = '';
-  filter();
+on('#q', 'focus', () => { isNew = true; });
+on('#q', 'input', () => {
+  clearTimeout(typing);
+  typing = setTimeout(search, typingPause);
 });
-on('#condition', 'change', filter);
-function filter() {
-  list.showFilter();
-  isNew = true;
-  search();
-}
 on('#find', 'submit', (event) => {
   event.preventDefault();
   search();
 });
 on('#clear', 'click', () => {
-  for (const box of ['#field', '#value', '#q']) find(box).value = '';
+  find('#q').value = '';
   find('#q').focus();
-  filter();
+  list.goTo({ q: '', filters: [] });
+});
+on('#instead', 'click', list.searchForFilter);
+
+on('#filter', 'submit', (event) => {
+  event.preventDefault();
+  const filters = filtersWithForm();
+  find('#filter').hidePopover();
+  list.goTo({ filters });
+});
+on('#filters', 'click', ({ target }) => {
+  const chip = target.closest('button');
+  if (!chip) return;
+  find('#add-filter').focus();
+  list.goTo({ filters: filtersWithout(chip.value) });
 });
 
-on('#order', 'change', ({ target }) => {
-  const [sort, order] = target.value.split(' ');
-  list.goTo({ sort, order });
-});
 on('#list thead', 'click', ({ target: { dataset } }) => { if (dataset.sort) list.sortBy(dataset.sort); });
 on('#size', 'change', ({ target }) => list.resize(target.value));
 on('#first', 'click', list.goToFirst);
@@ -93,11 +90,14 @@ window.addEventListener('popstate', follow);
 window.addEventListener('online', () => list.load());
 window.addEventListener('offline', () => list.load());
 
-on('#all', 'change', ({ target }) => list.chooseAll(target.checked));
-on('#unchoose', 'click', list.chooseNone);
-on('#list tbody', 'change', ({ target }) => list.choose([target.closest('tr').dataset.id], target.checked));
-on('#list tbody', 'click', ({ target }) => {
+on('#all', 'change', ({ target }) => selection.chooseAll(target.checked));
+on('#unchoose', 'click', selection.chooseNone);
+on('#choose-found', 'click', selection.chooseAllFound);
+on('#copy-emails', 'click', selection.copyEmails);
+on('#list tbody', 'mousedown', (event) => { if (event.shiftKey) event.preventDefault(); }); // no text is marked
+on('#list tbody', 'click', ({ target, shiftKey }) => {
   const tr = target.closest('tr');
+  if (target.matches('.tick input')) selection.chooseRow(tr.dataset.id, target.checked, shiftKey);
   const action = target.closest('[data-action]')?.dataset.action;
   const { id } = tr.dataset;
   if (action === 'change') changeUser(id);
@@ -106,6 +106,20 @@ on('#list tbody', 'click', ({ target }) => {
   const button = tr.querySelector('[data-action=change]');
   button.focus({ preventScroll: true }); // which has the focus again once the dialog is closed
   button.click();
+});
+
+on('#print', 'click', printList);
+document.addEventListener('keydown', (event) => {
+  const { key, target } = event;
+  if (document.querySelector('dialog[open]')) return;
+  if (key === '/' && !target.closest('input, select, textarea')) {
+    event.preventDefault();
+    find('#q').focus();
+  }
+  if (key === 'p' && (event.ctrlKey || event.metaKey) && !list.isWhole()) {
+    event.preventDefault();
+    printList();
+  }
 });
 
 // A file may be dropped anywhere on the page.

@@ -1,7 +1,8 @@
 // Giving all selected users the same value of a field.
 
-import { choose, chosenUsers, load } from './list.js';
+import { load } from './list.js';
 import { changeEach, sayLeft, showFailures } from './many.js';
+import { choose, chosenUsers } from './selection.js';
 import { count, inputs, say } from './show.js';
 import { done, undoChanges } from './undo.js';
 

@@ -1,12 +1,24 @@
-// How values look: times, numbers, and short sentences, to be seen and to be heard. What a user
-// is called only ever becomes text, never markup.
+// How values look: fields, times, numbers, and short sentences, to be seen and to be heard. What a user is called only ever
+// becomes text, never markup.
 
+const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
-const since = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
-const units = [['year', 31_556_952], ['month', 2_629_746], ['day', 86_400], ['hour', 3_600], ['minute', 60], ['second', 1]]; // in seconds
 const number = new Intl.NumberFormat();
 const graphemes = new Intl.Segmenter();
+
+const shows = { text: showText, tel: showPhone, time: showDay };
+
+/** Shows a field of a user in its cell, as its kind is shown. */
+export function showField(cell, value) {
+  shows[cell.dataset.kind](cell.firstElementChild, value);
+}
+
+/** Returns the day of a time in the reader's zone. What is no time stays as it is. */
+export function sayDay(text) {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : days.format(date);
+}
 
 /** Shows a time of the service, which is UTC, in the reader's zone. What is no time stays as it is. */
 export function showTime(element, text) {
@@ -16,16 +28,15 @@ export function showTime(element, text) {
   element.textContent = isTime ? time.format(date) : text;
   element.title = isTime ? `${text} UTC` : '';
   element.dateTime = isTime ? date.toISOString() : '';
+  element.lang = time.resolvedOptions().locale; // which need not be the page's
 }
 
-/** Shows how long ago a time was; a tooltip has the time itself. What is no time stays as it is. */
-export function showSince(element, text) {
+/** Shows the day of a time; a tooltip has the time itself. */
+function showDay(element, text) {
   showTime(element, text);
   if (!element.dateTime) return;
   element.title = `${element.textContent} (${element.title})`;
-  const seconds = Math.min((new Date(element.dateTime) - Date.now()) / 1000, 0); // the service's clock may be ahead
-  const [unit, length] = units.find(([, least]) => -seconds >= least) ?? units.at(-1);
-  element.textContent = since.format(Math.trunc(seconds / length), unit);
+  element.textContent = sayDay(element.dateTime);
 }
 
 /** Shows a text, cut to so many characters. A tooltip has what is cut, here or by the style. */
@@ -34,15 +45,24 @@ export function showText(element, text, most = Infinity) {
   element.title = (text ?? '').slice(0, 1000);
 }
 
-/** Shows an email, which may break before its @ and nowhere else. */
+/** Shows a number that can be called. */
+function showPhone(element, text) {
+  showText(element, text);
+  if (/^\+?[\d\s()/.-]{3,40}$/.test(text)) showLink(element, `tel:${text.replace(/[^+\d]/g, '')}`);
+}
+
+/** Shows an email that can be written to. */
 export function showEmail(element, email) {
-  const at = Math.max(email.lastIndexOf('@'), 0);
-  element.title = email.slice(0, 1000);
-  element.replaceChildren(...[email.slice(0, at), email.slice(at)].map((text) => {
-    const part = document.createElement('span');
-    part.textContent = text;
-    return part;
-  }));
+  showText(element, email);
+  if (email.includes('@')) showLink(element, `mailto:${encodeURIComponent(email).replaceAll('%40', '@')}`);
+}
+
+/** Makes a link of the text of an element. */
+function showLink(element, href) {
+  const link = document.createElement('a');
+  link.href = href;
+  link.append(...element.childNodes);
+  element.append(link);
 }
 
 /** Returns how a value is shown beside another: none can be seen. */

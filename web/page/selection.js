@@ -1,0 +1,100 @@
+// Who is selected, on whatever page they are, and the bar of what can be done with them.
+
+import { isSearch } from './address.js';
+import { readAll } from './api.js';
+import { count, say, showNumber } from './show.js';
+
+const find = (selector) => document.querySelector(selector);
+const body = find('#list tbody');
+const bar = find('#chosen');
+const all = find('#all');
+
+const chosen = new Map(); // the users that are selected, by id
+let users = new Map(); // those on screen, by id
+let place = null; // where the list is
+let matches = null; // how many users match there
+let last = null; // the id that was clicked last: Shift selects from there, and Tab leads from there to the bar
+
+export const chosenUsers = () => [...chosen.values()];
+
+/** Shows who is selected of the users on screen, as they are now. */
+export function showSelection(onScreen, at, found) {
+  [users, place, matches] = [onScreen, at, found];
+  choose([...users.keys()].filter((id) => chosen.has(id)), true);
+}
+
+/** Selects users of this page, or selects users no longer, and shows how many are. */
+export function choose(ids, isChosen) {
+  for (const id of ids) {
+    if (isChosen) chosen.set(id, users.get(id));
+    else chosen.delete(id);
+  }
+  show();
+}
+
+/** Selects the user of a row, or with Shift all from the one before to this one. */
+export function chooseRow(id, isChosen, isRange) {
+  const ids = [...users.keys()];
+  const [from, to] = [ids.indexOf(last), ids.indexOf(id)].sort((a, b) => a - b);
+  last = id;
+  choose(isRange && from >= 0 ? ids.slice(from, to + 1) : [id], isChosen);
+}
+
+export function chooseAll(isChosen) {
+  last = null;
+  choose(users.keys(), isChosen);
+}
+
+export const chooseNone = () => choose([...chosen.keys()], false);
+
+/** Selects everybody who matches, on all pages. */
+export async function chooseAllFound() {
+  try {
+    for (const user of await readAll(place)) chosen.set(user.id, user);
+    show();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function show() {
+  for (const tr of body.rows) {
+    tr.querySelector('input').checked = chosen.has(tr.dataset.id);
+    tr.classList.toggle('is-chosen', chosen.has(tr.dataset.id));
+  }
+  const here = body.querySelectorAll('.is-chosen').length;
+  all.checked = here > 0 && here === body.rows.length;
+  all.indeterminate = here > 0 && here < body.rows.length;
+  const elsewhere = chosen.size === here ? '' : `, ${showNumber(chosen.size - here)} not on this page`;
+  announce(chosen.size === 0 ? '' : `${showNumber(chosen.size)} selected${elsewhere}`);
+  find('#choose-found').hidden = !all.checked || matches === null || matches <= body.rows.length || chosen.size >= matches;
+  find('#choose-found').textContent = `Select all ${showNumber(matches ?? 0)}${place && isSearch(place) ? ' that match' : ''}`;
+  find('#delete-chosen').textContent = `Delete ${count(chosen.size)}`;
+  showBar();
+}
+
+/** Says how many are selected. A screen reader says what is set, so nothing is set again. */
+function announce(words) {
+  for (const place of [find('#announced'), bar.querySelector('p')]) {
+    if (place.textContent !== words) place.textContent = words;
+  }
+}
+
+/** Shows the bar. Tab leads to it from the row that was clicked last: as a popover, it comes behind its source. */
+function showBar() {
+  const focused = document.activeElement;
+  const isInside = bar.contains(focused);
+  bar.hidePopover();
+  if (chosen.size > 0) bar.showPopover({ source: body.querySelector(`[data-id="${last}"] input`) ?? all });
+  if (isInside) (chosen.size > 0 && !focused.hidden ? focused : find('#list')).focus({ preventScroll: true });
+}
+
+/** Copies the emails of all who are selected, for a mail to them. Without TLS, a page has no other clipboard. */
+export function copyEmails() {
+  const emails = chosenUsers().map(({ email }) => email).filter((email) => email !== '');
+  document.addEventListener('copy', (event) => {
+    event.preventDefault();
+    event.clipboardData.setData('text/plain', emails.join(', '));
+  }, { once: true });
+  say(document.execCommand('copy') ? `${count(emails.length, 'email')} copied` : 'The browser does not let the page copy');
+}
