@@ -75,7 +75,7 @@ func TestAReadKeyHasNoButtonsThatWouldBeRefused(t *testing.T) {
 		ada.expect("what a screen reader says", evaluate[string](ada, `document.querySelector('#access[role=status]').innerText`),
 			"You can look but not change")
 	}
-	ada.fromMenu("Export")
+	ada.clicks("button", "Export")
 	ada.expect("the file", ada.downloads(exactly), "…,Ada,…")
 	ada.clicks("button", "Close")
 	evaluate[any](ada, `window.said = 0; new MutationObserver(() => said++).observe(

@@ -91,6 +91,7 @@ func TestTheLastAnswerWinsAndAnEmptyListStaysUntilItIsCounted(t *testing.T) {
 	ada.holds(func() { ada.fills("Search names and emails", "nobody") }, func(fetch.EventRequestPaused) bool {
 		timer(ada, 200*time.Millisecond)
 		ada.reads("No user matches")
+		ada.expect("whether the list is dimmed", evaluate[string](ada, `document.querySelector('#list').ariaBusy`), "false")
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*count=true*q=nobody*"})
 	ada.reads("0 of 2 users match", "No user matches")
@@ -127,6 +128,7 @@ func TestAPageTurnsOnceAndItsSizeIsRemembered(t *testing.T) {
 	ada, names := listing(t, 125)
 	ada.holds(func() { ada.clicks("button", "Next") }, func(fetch.EventRequestPaused) bool {
 		ada.clicks("button", "Next") // while the page turns
+		ada.expect("whether the button shows that it works", evaluate[string](ada, `document.querySelector('#next').ariaBusy`), "true")
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*after=25*"})
 	ada.shows(names[25:50], "26–50 of 125")
