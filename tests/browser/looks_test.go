@@ -316,10 +316,12 @@ func TestPictures(t *testing.T) {
 	if !*pictures {
 		t.Skip("-pictures writes the pictures of README")
 	}
-	p := start(t)
-	for name := range strings.SplitSeq("Tim Berners-Lee,Radia Perlman,Edsger Dijkstra,Barbara Liskov,Donald Knuth,"+
+	p := start(t, "USER_FIELDS=phone,department")
+	departments := []string{"Research", "Engineering", "Teaching"}
+	for i, name := range strings.Split("Tim Berners-Lee,Radia Perlman,Edsger Dijkstra,Barbara Liskov,Donald Knuth,"+
 		"Frances Allen,Dennis Ritchie,Margaret Hamilton,Alan Turing,Grace Hopper,Charles Babbage,Ada Lovelace", ",") {
-		p.Create(t, name, strings.ToLower(strings.ReplaceAll(name, " ", "."))+"@example.org")
+		p.Do(t, http.MethodPost, "/api/users", fmt.Sprintf(`{"name":%q,"email":"%s@example.org","phone":"+44 20 7946 0%d","department":%q}`,
+			name, strings.ToLower(strings.ReplaceAll(name, " ", ".")), 958-7*i, departments[i%3])).Expect(t, http.StatusCreated, "…")
 	}
 	ada := visit(t, p, "/")
 	for scheme, path := range map[string]string{"light": "../../docs/page.png", "dark": "../../docs/page-dark.png"} {
