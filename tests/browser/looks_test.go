@@ -152,7 +152,8 @@ func TestManyPeopleAreInView(t *testing.T) {
 		}
 		ada.expect("emails that are cut", evaluate[int](ada, `[...document.querySelectorAll('#list tbody .email')].filter(
 			({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length`), 0)
-		const columns = `[...document.querySelectorAll('#list tbody tr:first-child > *')].map((cell) => cell.getBoundingClientRect().x).join()`
+		const columns = `[...document.querySelectorAll('#list tbody tr:first-child > *')].map(
+			(cell) => cell.getBoundingClientRect().x).join()`
 		if c.width > 1000 {
 			before := evaluate[string](ada, columns)
 			ada.clicks("button", "Next").reads("26–50 of 61")
@@ -160,10 +161,11 @@ func TestManyPeopleAreInView(t *testing.T) {
 		}
 		ada.expect("targets that are too small for a finger", evaluate[string](ada, `[...document.querySelectorAll(
 			'#list tbody :is(label, button, td a)')].map((target) => target.getBoundingClientRect()).filter(
-			({ width, height }) => width < 24 || height < 24 && innerWidth < 700).map(({ width, height }) => width + 'x' + height).join()`), "")
+			({ width, height }) => width < 24 || height < 24 && innerWidth < 700).map(
+			({ width, height }) => width + 'x' + height).join()`), "")
 	}
-	ada.expect("the size of the inputs", evaluate[string](ada, `[...new Set([...document.querySelectorAll('input:not([type=checkbox])')].map(
-		(input) => getComputedStyle(input).fontSize))].join()`), "16px")
+	ada.expect("the size of the inputs", evaluate[string](ada, `[...new Set([...document.querySelectorAll(
+		'input:not([type=checkbox])')].map((input) => getComputedStyle(input).fontSize))].join()`), "16px")
 	ada.expect("where a call goes, and what the form's keyboard is", evaluate[[]string](ada, `[
 		document.querySelector('[data-column=phone] a').href, document.querySelector('#field-phone').inputMode]`),
 		[]string{"tel:+442079460958", "tel"})
@@ -320,8 +322,9 @@ func TestPictures(t *testing.T) {
 	departments := []string{"Research", "Engineering", "Teaching"}
 	for i, name := range strings.Split("Tim Berners-Lee,Radia Perlman,Edsger Dijkstra,Barbara Liskov,Donald Knuth,"+
 		"Frances Allen,Dennis Ritchie,Margaret Hamilton,Alan Turing,Grace Hopper,Charles Babbage,Ada Lovelace", ",") {
-		p.Do(t, http.MethodPost, "/api/users", fmt.Sprintf(`{"name":%q,"email":"%s@example.org","phone":"+44 20 7946 0%d","department":%q}`,
-			name, strings.ToLower(strings.ReplaceAll(name, " ", ".")), 958-7*i, departments[i%3])).Expect(t, http.StatusCreated, "…")
+		const user = `{"name":%q,"email":"%s@example.org","phone":"+44 20 7946 0%d","department":%q}`
+		email := strings.ToLower(strings.ReplaceAll(name, " ", "."))
+		p.Do(t, http.MethodPost, "/api/users", fmt.Sprintf(user, name, email, 958-7*i, departments[i%3])).Expect(t, 201, "…")
 	}
 	ada := visit(t, p, "/")
 	for scheme, path := range map[string]string{"light": "../../docs/page.png", "dark": "../../docs/page-dark.png"} {

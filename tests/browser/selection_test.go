@@ -69,7 +69,8 @@ func TestManyUsersAreSelectedAtOnce(t *testing.T) {
 	ada.clicks("button", "Copy emails").reads("30 emails copied")
 	ada.expect("what is copied", evaluate[string](ada, `copied`), "user-28@example.org, user-27@example.org, …, user-1@example.org")
 	ada.clicks("button", "Clear").seesNo("region", "Selected users")
-	ada.expect("what a screen reader says", evaluate[string](ada, `document.querySelector('#announced[role=status]').textContent`), "")
+	ada.expect("what a screen reader says", evaluate[string](ada,
+		`document.querySelector('#announced[role=status]').textContent`), "")
 }
 
 // From a row that was selected, Tab leads to what can be done with it.

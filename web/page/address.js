@@ -34,12 +34,12 @@ export function readAddress() {
 }
 
 function readFilters(given) {
-  return fields.flatMap(({ value: field, dataset }) => (dataset.kind === 'time' ? ['_from', '_to'] : ['', '!']).flatMap((ending) => {
-    const values = given.getAll(field + ending);
-    if (values.length === 0) return [];
-    const isEmpty = values.every((value) => value === '');
-    return [{ field, condition: ending.startsWith('_') ? ending.slice(1) : (isEmpty ? 'empty' : 'is') + ending, values }];
-  }));
+  const possible = fields.flatMap(({ value: field, dataset: { kind } }) => (
+    (kind === 'time' ? ['_from', '_to'] : ['', '!']).map((ending) => ({ field, ending, values: given.getAll(field + ending) }))));
+  return possible.filter(({ values }) => values.length > 0).map(({ field, ending, values }) => {
+    const is = values.every((value) => value === '') ? 'empty' : 'is';
+    return { field, condition: ending.startsWith('_') ? ending.slice(1) : is + ending, values };
+  });
 }
 
 /** Returns the name of the parameter that a filter is. */
