@@ -3,7 +3,6 @@
 package browser
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -102,9 +101,7 @@ const discard = "Discard what you typed?"
 // answers does something until the browser asks a question, and answers it.
 func (p *person) answers(question string, answer bool, act func() error) {
 	p.Helper()
-	ctx, stop := context.WithTimeout(p.ctx, patience)
-	defer stop()
-	questions := chromedp.Events(ctx, page.JavascriptDialogOpening)
+	questions := chromedp.Events(p.ctx, page.JavascriptDialogOpening)
 	acted := make(chan error, 1)
 	go func() { acted <- act() }() // until there is an answer
 	for asked, err := range questions {
@@ -196,8 +193,8 @@ func TestOnlyAFieldThatBothHaveChangedIsAskedAbout(t *testing.T) {
 			ada.types(kb.Enter)
 			if tried.decision != "" {
 				ada.sees("dialog", "Somebody else changed the same")
-				ada.expect("what is asked about", evaluate[string](ada, `[...document.querySelectorAll('#conflict tbody tr')].filter(
-					(tr) => tr.checkVisibility()).map((tr) => tr.innerText).join()`),
+				ada.expect("what is asked about", evaluate[string](ada, `[
+					...document.querySelectorAll('#conflict tbody tr')].filter((tr) => tr.checkVisibility()).map((tr) => tr.innerText).join()`),
 					"Name\tMine\tTheirs")
 				ada.expect("the button that stands out", evaluate[string](ada, `document.querySelector('#conflict .primary').innerText`),
 					"Keep theirs")

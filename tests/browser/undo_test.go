@@ -89,7 +89,7 @@ func TestWhoseEmailIsUsedMeanwhileIsRestoredWithAnother(t *testing.T) {
 	for id, restore := range []func(){
 		func() { ada.clicks("button", "Undo") },
 		func() {
-			ada.opens("Deleted", "Deleted users").clicks("checkbox", "Select Ada")
+			ada.fromMenu("Deleted").clicks("checkbox", "Select Ada")
 			ada.clicks("button", "Restore 1 user")
 		},
 	} {
@@ -119,7 +119,7 @@ func TestWhoWasDeletedIsFoundAndRestored(t *testing.T) {
 	}
 	ada := visit(t, p, "/")
 	ada.gives(writeKey).reads("No users yet")
-	ada.opens("Deleted", "Deleted users").sees("rowheader", "Cleo cleo@example.org")
+	ada.fromMenu("Deleted").sees("rowheader", "Cleo cleo@example.org")
 	ada.reads("by key API_KEY")
 	ada.fills("Search the deleted users", "ben").seesNo("checkbox", "Select Cleo")
 	ada.until("the address", func() bool { return evaluate[string](ada, `location.hash`) == "#deleted=ben" })
@@ -222,7 +222,7 @@ func TestNothingIsUndoneWhereNothingIsKeptOrByWhoCanOnlyRead(t *testing.T) {
 	ben.types(kb.Escape).lists("Ada")
 	for _, who := range []*person{ada, ben} {
 		who.seesNo("button", "Undo")
-		who.seesNo("button", "Deleted")
+		who.clicks("button", "Menu").seesNo("button", "Deleted")
 		evaluate[any](who, `location.hash = '#deleted='`)
 		who.seesNo("dialog", "Deleted users")
 	}
