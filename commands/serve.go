@@ -128,7 +128,7 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 		Users:       users,
 		Fields:      users.Fields(),
 		ChangesKeep: settings.ChangesKeep,
-		Access:      routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
+		Access:      routes.Access{Keys: keys, People: settings.People, Hosts: settings.AllowedHosts},
 		Metrics:     routes.NewMetrics(version, revision, users, backups.lastBackup),
 		Logger:      logger,
 		ImportMax:   settings.ImportMax,
@@ -153,9 +153,8 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 	if settings.NodeEnv != "" {
 		started = append(started, "node_env", settings.NodeEnv)
 	}
-	full, read, ended := keys.Count()
-	started = append(started, "keys", full, "read_keys", read, "backups", settings.Backups.String(),
-		"fields", strings.Join(users.Fields().Names(), ","))
+	counts, ended := countKeys(keys)
+	started = append(append(started, counts...), "backups", settings.Backups.String(), "fields", strings.Join(users.Fields().Names(), ","))
 	logger.Info("listening", started...)
 	if len(ended) > 0 {
 		logger.Warn("the last day of some keys is over: they are refused", "names", ended)
@@ -264,10 +263,20 @@ func followKeys(stop context.Context, keys *config.Keyring, hangups <-chan os.Si
 		if isSet, err := keys.Reread(); err != nil {
 			logger.Error("the files of keys cannot be used: the old keys stay valid", "error", err, "uid", os.Geteuid())
 		} else if isSet {
-			full, read, _ := keys.Count()
-			logger.Info("the files of keys were read again", "keys", full, "read_keys", read)
+			counts, _ := countKeys(keys)
+			logger.Info("the files of keys were read again", counts...)
 		}
 	}
+}
+
+// countKeys says for the log how many keys there are of each kind, and which have ended.
+func countKeys(keys *config.Keyring) (counts []any, ended []string) {
+	full, read, proxies, ended := keys.Count()
+	counts = []any{"keys", full, "read_keys", read}
+	if proxies > 0 {
+		counts = append(counts, "proxy_keys", proxies)
+	}
+	return counts, ended
 }
 
 // pruneChanges deletes old entries of users_changes until the context ends.

@@ -28,6 +28,7 @@ type Config struct {
 	LogLevel      slog.Level    // LOG_LEVEL: lines below it are not written
 	UserFields    []string      // USER_FIELDS, the names of the fields besides name and email, as they were written
 	ChangesKeep   time.Duration // CHANGES_KEEP, how long what was written is kept on record; 0 records nothing
+	People        *People       // those whom a proxy with a key of PROXY_KEY names; nil without one
 	Backups       Backups
 	RunAs         uint16 // RUN_AS, the uid and gid to become if started as root (the container image); 0 keeps the user
 }
@@ -54,6 +55,7 @@ func Read() (Config, error) {
 	if env.GetString("CHANGES_KEEP") != "0" {
 		config.ChangesKeep = env.duration("CHANGES_KEEP", time.Hour, "720h or 48h, or 0 to record nothing")
 	}
+	config.People = env.people()
 	config.Backups = env.backups(config.DataDir)
 	if net.ParseIP(config.ListenAddress).IsLoopback() && config.Publish != "" {
 		env.refuse("LISTEN_ADDRESS", ", which nobody outside of the container reaches: with compose, set PUBLISH instead")

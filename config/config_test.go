@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -20,6 +21,9 @@ import (
 func readOnly(t *testing.T, set map[string]string) (Config, error) {
 	for _, setting := range Settings() {
 		t.Setenv(setting.Name, set[setting.Name])
+		if strings.HasSuffix(setting.Name, "_KEY") { // set and empty, it would be a mistake
+			program.Must(t, os.Unsetenv(setting.Name))
+		}
 	}
 	return Read()
 }
@@ -174,8 +178,8 @@ func TestEveryFormOfALineIsRead(t *testing.T) {
 		"comments on their lines":    {"# all of them\n  #\n#\n" + keyA, full(keyA)},
 		"comments after keys":        {keyA + " # of 2026\n" + keyC + "\t#", full(keyA, keyC)},
 		"# in and behind a key":      {keyA + "#" + keyB + "#", full(keyA + "#" + keyB + "#")},
-		"a last day":                 {"a " + keyA + " 2027-01-31", with(Key{"a", endOf(2027, 1, 31), true}, keyA)},
-		"a day, a comment":           {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
+		"a last day":                 {"a " + keyA + " 2027-01-31", with(Key{Name: "a", Until: endOf(2027, 1, 31), Full: true}, keyA)},
+		"a day, a comment":           {"a " + sumA + " 2028-02-29 # x", with(Key{Name: "a", Until: endOf(2028, 2, 29), Full: true}, keyA)},
 		"nearly a sum":               {"sha256-" + keyA, full("sha256-" + keyA)},
 		"256 KiB":                    {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
 		"a byte order mark":          {"\ufeff" + keyA + "\r\n" + keyC, full(keyA, keyC)},

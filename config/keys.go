@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -20,30 +19,45 @@ type Keys map[[sha256.Size]byte]Key
 type Key struct {
 	Name  string    // for the log and the metrics; "" if it has none
 	Until time.Time // the end of its last day, UTC; zero if it has none
-	Full  bool      // a key of API_KEY has full access, one of API_READ_KEY read-only access
+	Full  bool      // a key of API_KEY has full access
+	Proxy bool      // a key of PROXY_KEY gives no access; one that is neither is of API_READ_KEY, and can only read
 }
 
 // Ended reports whether the last day of a key is over.
 func (k Key) Ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
 
-// readKeys returns the keys of both settings, or an error that names the variable and never a key.
+// keySettings are the settings that have keys, and what each makes of its keys.
+var keySettings = []struct {
+	name string
+	key  Key
+}{{"API_KEY", Key{Full: true}}, {"API_READ_KEY", Key{}}, {"PROXY_KEY", Key{Proxy: true}}}
+
+// readKeys returns the keys of all settings, or an error that names the variable and never a key.
 func readKeys() (Keys, error) {
-	full, fullErr := readSecret("API_KEY")
-	read, readErr := readSecret("API_READ_KEY")
-	err, keys := cmp.Or(fullErr, readErr), Keys{}
-	if err == nil {
-		err = cmp.Or(keys.add(full, true), keys.add(read, false))
+	keys, read, canWrite := Keys{}, "", false
+	for _, setting := range keySettings {
+		secret, err := readSecret(setting.name)
+		if err == nil {
+			err = keys.add(secret, setting.key)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if setting.key == (Key{}) {
+			read = secret.variable
+		} else if secret.variable != "" {
+			canWrite = true
+		}
 	}
-	if err == nil && full.variable == "" && read.variable != "" {
-		err = fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too",
-			read.variable)
+	if read != "" && !canWrite {
+		return nil, fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too, or PROXY_KEY", read)
 	}
-	return keys, err
+	return keys, nil
 }
 
 // add adds the keys of a secret, one per line. Lines may end in CRLF, and may be blank. A variable that is set but
 // empty is an error, and not unset as others: a secret that failed to arrive must not leave the API open.
-func (k Keys) add(s secret, full bool) error {
+func (k Keys) add(s secret, is Key) error {
 	before, number := len(k), 0
 	for line := range strings.Lines(s.text) {
 		number++
@@ -57,12 +71,12 @@ func (k Keys) add(s secret, full bool) error {
 		}
 		sum, key, err := parseKey(words)
 		if _, repeated := k[sum]; err == nil && repeated {
-			err = errors.New("a key that is already listed: list it once, in API_KEY or in API_READ_KEY")
+			err = errors.New("a key that is already listed: list it once, in API_KEY, in API_READ_KEY or in PROXY_KEY")
 		}
 		if err != nil {
 			return fmt.Errorf("line %d of %s has %w", number, s.variable, err)
 		}
-		key.Full = full
+		key.Full, key.Proxy = is.Full, is.Proxy
 		k[sum] = key
 	}
 	if s.variable != "" && len(k) == before {
@@ -112,7 +126,7 @@ func parseKey(words []string) (sum [sha256.Size]byte, key Key, err error) {
 }
 
 // wrapped matches what a file of settings has around a key, and no client sends.
-var wrapped = regexp.MustCompile(`^(".*"|'.*'|API_(READ_)?KEY=.*)$`)
+var wrapped = regexp.MustCompile(`^(".*"|'.*'|(API|API_READ|PROXY)_KEY=.*)$`)
 
 // sumOf returns the sum of a key, which may be written as its sum.
 func sumOf(key string) (sum [sha256.Size]byte, err error) {
@@ -165,28 +179,36 @@ func (r *Keyring) Find(sent string) (key Key, found bool) {
 	return key, found
 }
 
-// Count returns how many keys have full access, how many can only read, and the names of those whose last day is over.
-// A nil keyring has none.
-func (r *Keyring) Count() (full, read int, ended []string) {
+// Count returns how many keys have full access, how many can only read, how many are of proxies, and the names of those
+// whose last day is over. A nil keyring has none.
+func (r *Keyring) Count() (full, read, proxies int, ended []string) {
 	if r == nil {
-		return 0, 0, nil
+		return 0, 0, 0, nil
 	}
-	keys, now := *r.keys.Load(), time.Now()
-	for _, key := range keys {
-		if key.Full {
+	now := time.Now()
+	for _, key := range *r.keys.Load() {
+		switch {
+		case key.Full:
 			full++
+		case key.Proxy:
+			proxies++
+		default:
+			read++
 		}
 		if key.Ended(now) {
 			ended = append(ended, key.Name)
 		}
 	}
 	slices.Sort(ended)
-	return full, len(keys) - full, ended
+	return full, read, proxies, ended
 }
 
 // Reread reads the files again, and reports whether any is set. If one cannot be used, all keys stay as they were.
 func (r *Keyring) Reread() (isSet bool, err error) {
-	if !isInFile("API_KEY") && !isInFile("API_READ_KEY") {
+	for _, setting := range keySettings {
+		isSet = isSet || isInFile(setting.name)
+	}
+	if !isSet {
 		return false, nil
 	}
 	keys, err := readKeys()

@@ -40,6 +40,11 @@ func Settings() []Setting {
 		{"ALLOWED_HOSTS", "", "the host names that the service answers for, separated by commas (any)"},
 		{"API_KEY", "", "require this key; API_KEY_FILE names a file with one per line (none: full access for anyone)"},
 		{"API_READ_KEY", "", "a key that can only read; API_READ_KEY_FILE names a file with one per line (none)"},
+		{"PROXY_KEY", "",
+			"a key of a proxy that names the people who sign in; PROXY_KEY_FILE names a file with one per line (none)"},
+		{"PERSON_HEADER", "Remote-User", "the header in which that proxy sends who the person is"},
+		{"PERSON_GROUPS_HEADER", "Remote-Groups", "the header in which it sends the person's groups"},
+		{"PERSON_WRITERS", "", "who of them may write, such as group:editors,ada (everyone whom the proxy lets in)"},
 		{"ADMIN_PORT", "", "a port for metrics, probes and profiles; do not publish it (none)"},
 		{"DATA_DIR", "data", "the directory of users.db"},
 		{"DATABASE_URL", "",
@@ -66,7 +71,7 @@ func Misspelt() map[string]string {
 	for _, setting := range Settings() {
 		settings = append(settings, setting.Name)
 	}
-	for _, secret := range []string{"API_KEY", "API_READ_KEY", "DATABASE_URL"} {
+	for _, secret := range []string{"API_KEY", "API_READ_KEY", "PROXY_KEY", "DATABASE_URL"} {
 		settings = append(settings, secret+"_FILE")
 	}
 	misspelt := map[string]string{}

@@ -34,10 +34,11 @@ var errNoBatch = NewError("body_invalid", `The request body must be {"requests":
 
 // Batch handles POST /api/users/batch: 200 with one response for each request, or 400, 413, 500 or 503. The requests are
 // carried out in their order, in one transaction. The handler is that of all requests, with its middleware: each request
-// is answered, counted and logged as if it had come by itself, from the same client and with its key.
-func (a *API) Batch(handler http.Handler) func(*gin.Context) error {
+// is answered, counted and logged as if it had come by itself, from the same client and with the headers that say who that
+// is.
+func (a *API) Batch(handler http.Handler, identity []string) func(*gin.Context) error {
 	return func(c *gin.Context) error {
-		sent := batch{from: c.Request, id: c.Writer.Header().Get("X-Request-Id")}
+		sent := batch{from: c.Request, identity: identity, id: c.Writer.Header().Get("X-Request-Id")}
 		if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 			return err
 		}
@@ -109,9 +110,10 @@ var errRefused = errors.New("the request was refused")
 
 // batch is the body of a batch, and what its requests have in common.
 type batch struct {
-	items []item
-	from  *http.Request // the one that brings the batch
-	id    string        // its X-Request-Id
+	items    []item
+	from     *http.Request // the one that brings the batch
+	identity []string      // its headers that say who sent it
+	id       string        // its X-Request-Id
 }
 
 // item is a request of a batch.
@@ -170,9 +172,9 @@ func (b *batch) item(in *jsontext.Decoder) (one item, err error) {
 	for name, value := range sent.Headers {
 		one.header.Add(name, value)
 	}
-	for _, name := range []string{"Authorization", "X-Api-Key"} {
+	for _, name := range b.identity {
 		if _, given := one.header[name]; given {
-			return one, NewError("body_invalid", batchPrefix+"must have no key of its own: that of the batch counts", at)
+			return one, NewError("body_invalid", batchPrefix+"must have no key or person of its own: that of the batch counts", at)
 		}
 		one.header[name] = b.from.Header[name]
 	}

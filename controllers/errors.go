@@ -29,6 +29,12 @@ func (e *Error) Error() string { return e.Message }
 // Status returns the HTTP status of the error.
 func (e *Error) Status() int { return Codes[e.code] }
 
+// NoPerson is a proxy's request that names nobody, or not as one name.
+func NoPerson(problem string) *Error { return NewError("no_person", "%s", problem) }
+
+// IsOfKey reports whether a key that was sent is not valid.
+func (e *Error) IsOfKey() bool { return e.code == "key_invalid" }
+
 // NewError returns an error with one of the [Codes].
 func NewError(code, format string, values ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, values...), code: code}
@@ -49,6 +55,7 @@ var Codes = map[string]int{
 	"parameter_unknown":  http.StatusBadRequest,
 	"key_invalid":        http.StatusUnauthorized,
 	"key_missing":        http.StatusUnauthorized,
+	"no_person":          http.StatusUnauthorized,
 	"cross_site":         http.StatusForbidden,
 	"key_read_only":      http.StatusForbidden,
 	"changes_off":        http.StatusNotFound,

@@ -20,11 +20,14 @@ const NeedsFullAccess = `Bearer realm="users-api", error="insufficient_scope"`
 
 // fullAccess refuses who may only read: entries name other people.
 func fullAccess(c *gin.Context) error {
-	if database.MayOnlyRead(c.Request.Context()) {
-		c.Header("WWW-Authenticate", NeedsFullAccess)
-		return errHistory
+	if !database.MayOnlyRead(c.Request.Context()) {
+		return nil
 	}
-	return nil
+	c.Header("WWW-Authenticate", NeedsFullAccess)
+	if caller := CallerOf(c); caller.Person != "" {
+		return caller.RefuseWrite()
+	}
+	return errHistory
 }
 
 // historyRequest is what the parameters of a history, and of the list of deleted users, ask for.

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -20,6 +19,8 @@ import (
 type Access struct {
 	// Keys are those that clients need. If nil, they need none.
 	Keys *config.Keyring
+	// People are those whom a proxy names. Nil where no proxy has a key.
+	People *config.People
 	// Hosts are the names in lower case, and IP addresses, that requests may be for. If empty, any host is allowed.
 	Hosts []string
 }
@@ -51,13 +52,13 @@ func (a Access) allowsHost(request *http.Request) (host string, allowed bool) {
 	return host, len(a.Hosts) == 0 || slices.Contains(a.Hosts, name)
 }
 
-// caller is what the keys of a request say about its client.
-type caller struct {
-	name   string // of the key, if it has one
-	access string // "full", "read", or "" without a valid key
+// identity returns the headers that say who sent a request.
+func (a Access) identity() []string {
+	if a.People == nil {
+		return []string{"Authorization", "X-Api-Key"}
+	}
+	return []string{"Authorization", "X-Api-Key", a.People.Header, a.People.GroupsHeader}
 }
-
-const callerKey = "caller" // names the caller in a request's context, where a key is needed
 
 // checkKey refuses requests under /api/ and /scim/v2 that have no key, an invalid key, or a key that does not allow
 // them. It checks the path and not the route, so that a client without a key cannot find out which paths exist.
@@ -67,17 +68,28 @@ func (a Access) checkKey(c *gin.Context) {
 		return
 	}
 	c.Header("Cache-Control", controllers.KeptPrivate)
-	c.Header("Vary", "Authorization, X-API-Key")
+	c.Header("Vary", strings.Replace(strings.Join(a.identity(), ", "), "X-Api-Key", "X-API-Key", 1))
 	caller, refusal := a.judge(c.Request)
-	c.Set(callerKey, caller)
-	if caller.access == "read" {
+	controllers.SetCaller(c, caller)
+	if caller.Access != "" {
+		c.Header("X-API-Key-Access", caller.Access) // a client need not try a write to learn what it may do
+	}
+	if caller.Access == "read" {
+		if !onlyReads(c.Request) {
+			refusal = caller.RefuseWrite()
+		}
 		c.Request = c.Request.WithContext(database.OnlyReads(c.Request.Context()))
 	}
-	if caller.access != "" {
-		c.Header("X-API-Key-Access", caller.access) // a client need not try a write to learn what its key may do
-	}
 	if refusal != nil {
-		c.Header("WWW-Authenticate", challenges[refusal])
+		// How to get access after each refusal (RFC 6750, section 3).
+		challenge := `Bearer realm="users-api"`
+		switch {
+		case caller.Access != "":
+			challenge = controllers.NeedsFullAccess
+		case refusal.IsOfKey():
+			challenge += `, error="invalid_token"`
+		}
+		c.Header("WWW-Authenticate", challenge)
 		if refusal.Status() == http.StatusUnauthorized {
 			c.Writer.Header().Del("Allow") // Gin sets it for a path that has other methods
 		}
@@ -85,32 +97,44 @@ func (a Access) checkKey(c *gin.Context) {
 	}
 }
 
-// challenges say how to get access after each refusal of judge (RFC 6750, section 3).
-var challenges = map[*controllers.Error]string{
-	controllers.ErrNoKey:       `Bearer realm="users-api"`,
-	controllers.ErrWrongKey:    `Bearer realm="users-api", error="invalid_token"`,
-	controllers.ErrWrongBearer: `Bearer realm="users-api", error="invalid_token"`,
-	controllers.ErrWrongHeader: `Bearer realm="users-api", error="invalid_token"`,
-	controllers.ErrReadKey:     controllers.NeedsFullAccess,
+// judge returns who sent a request, or why nobody knows. A proxy with a key of its own names a person, unless a program
+// brings its own key through it: a Bearer that is no key of ours is for somebody else, as proxies pass theirs on.
+func (a Access) judge(request *http.Request) (controllers.Caller, *controllers.Error) {
+	bearers, named := sentKeys(request.Header)
+	isKnown := func(text string) bool { _, found := a.Keys.Find(text); return found }
+	if len(slices.Compact(slices.Clone(named))) != 1 {
+		return a.judgeKeys(bearers, named)
+	}
+	proxy, _ := a.Keys.Find(named[0])
+	switch {
+	case !proxy.Proxy || proxy.Ended(time.Now()):
+		return a.judgeKeys(bearers, named)
+	case slices.ContainsFunc(bearers, isKnown):
+		return a.judgeKeys(bearers, nil)
+	}
+	person, problem := a.People.Person(request.Header)
+	switch caller := (controllers.Caller{Key: proxy.Name, Person: person, Access: "full"}); {
+	case problem != "":
+		return controllers.Caller{Key: proxy.Name}, controllers.NoPerson(problem)
+	case a.People.MayWrite(person, request.Header):
+		return caller, nil
+	default:
+		caller.Access = "read"
+		return caller, nil
+	}
 }
 
-// judge returns who sent a request, and why it is refused now, or nil. Every key that was sent must be valid, and the
-// weakest one counts: sending two different keys is a mistake, which must be noticed instead of guessing which key was
-// meant.
-func (a Access) judge(request *http.Request) (caller, *controllers.Error) {
-	if a.Keys == nil {
-		return caller{}, nil
-	}
-	bearers, named := sentKeys(request.Header)
-	sent := slices.Concat(bearers, named)
+// judgeKeys returns the program that sent keys. Every key must be valid, and the weakest one counts: sending two different
+// keys is a mistake, which must be noticed instead of guessing which key was meant.
+func (a Access) judgeKeys(bearers, named []string) (controllers.Caller, *controllers.Error) {
+	sent, now := slices.Concat(bearers, named), time.Now()
 	if len(sent) == 0 {
-		return caller{}, controllers.ErrNoKey
+		return controllers.Caller{}, controllers.ErrNoKey
 	}
-	now := time.Now()
-	var weakest config.Key
+	var weakest controllers.Caller
 	for i, text := range sent {
 		key, found := a.Keys.Find(text)
-		if !found || key.Ended(now) {
+		if !found || key.Proxy || key.Ended(now) {
 			refusal := controllers.ErrWrongKey
 			switch isBearer := i < len(bearers); {
 			case isBearer && len(named) > 0:
@@ -118,19 +142,15 @@ func (a Access) judge(request *http.Request) (caller, *controllers.Error) {
 			case !isBearer && len(bearers) > 0:
 				refusal = controllers.ErrWrongHeader
 			}
-			return caller{name: key.Name}, refusal // the log names a key that has ended
+			return controllers.Caller{Key: key.Name}, refusal // the log names a key that has ended
 		}
-		if i == 0 || !key.Full {
-			weakest = key
+		if !key.Full {
+			weakest = controllers.Caller{Key: key.Name, Access: "read"}
+		} else if i == 0 {
+			weakest = controllers.Caller{Key: key.Name, Access: "full"}
 		}
 	}
-	if weakest.Full {
-		return caller{weakest.Name, "full"}, nil
-	}
-	if !onlyReads(request) {
-		return caller{weakest.Name, "read"}, controllers.ErrReadKey
-	}
-	return caller{weakest.Name, "read"}, nil
+	return weakest, nil
 }
 
 // sentKeys returns the keys of a request in Authorization and in X-API-Key. It ignores an Authorization header with
@@ -150,15 +170,12 @@ func sentKeys(header http.Header) (bearers, named []string) {
 	return bearers, named
 }
 
-// nameAuthor lets what a request writes be recorded under the name of its key.
+// nameAuthor lets what a request writes be recorded under the name of its caller.
 func nameAuthor(c *gin.Context) {
 	if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
 		return
 	}
-	by := ""
-	if caller, ok := c.Value(callerKey).(caller); ok {
-		by = "key:" + cmp.Or(caller.name, "API_KEY")
-	}
+	by := controllers.CallerOf(c).Author()
 	ctx := database.WithAuthor(c.Request.Context(), by, c.Writer.Header().Get("X-Request-Id"))
 	c.Request = c.Request.WithContext(ctx)
 }

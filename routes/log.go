@@ -37,7 +37,7 @@ func (s Service) observe(c *gin.Context) {
 	s.Metrics.inFlight.Inc()
 	defer func() { // a handler that cuts the connection off panics
 		took, route := time.Since(start), cmp.Or(c.FullPath(), "unknown") // one value for all paths without a route
-		by, _ := c.Value(callerKey).(caller)
+		by := controllers.CallerOf(c)
 		s.Metrics.count(c, route, by, took)
 		var why []slog.Attr
 		failed := c.Writer.Status() >= http.StatusInternalServerError
@@ -56,8 +56,11 @@ func (s Service) observe(c *gin.Context) {
 				slog.Duration("duration", took),
 				slog.Int("bytes", max(c.Writer.Size(), 0)),
 				slog.String("request_id", id))
-			if by.name != "" {
-				attributes = append(attributes, slog.String("key", by.name))
+			if by.Key != "" {
+				attributes = append(attributes, slog.String("key", by.Key))
+			}
+			if by.Person != "" {
+				attributes = append(attributes, slog.String("person", by.Person))
 			}
 			if written, ok := c.Value(controllers.LoggedWrite).(slog.Attr); ok {
 				attributes = append(attributes, written)

@@ -11,6 +11,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"users-api/controllers"
 )
 
 // Metrics are the metrics of the service, in their own registry. Counting a request takes 0.4 µs.
@@ -66,7 +68,7 @@ var methods = []string{
 }
 
 // count counts a request that is over.
-func (m *Metrics) count(c *gin.Context, route string, by caller, took time.Duration) {
+func (m *Metrics) count(c *gin.Context, route string, by controllers.Caller, took time.Duration) {
 	m.inFlight.Dec()
 	method := c.Request.Method
 	if !slices.Contains(methods, method) {
@@ -75,7 +77,7 @@ func (m *Metrics) count(c *gin.Context, route string, by caller, took time.Durat
 	m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
 	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
 	// The names are those in the files of keys: clients cannot create labels.
-	if by.name != "" || by.access != "" {
-		m.byKey.WithLabelValues(cmp.Or(by.name, "unnamed")).Inc()
+	if by.Key != "" || by.Access != "" {
+		m.byKey.WithLabelValues(cmp.Or(by.Key, "unnamed")).Inc()
 	}
 }

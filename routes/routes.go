@@ -78,9 +78,10 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine.NoMethod(provisioning.Check, noMethod)
 
 	engine.Match(reads, "/health", handle(controllers.Health))
+	engine.Match(reads, "/api/me", handle(controllers.Me))
 	engine.Match(reads, "/api/users", handle(api.List))
 	engine.POST("/api/users", admit, handle(api.Create))
-	engine.POST(batchPath, admitBatch, handle(api.Batch(http.MaxBytesHandler(engine, maxBody))))
+	engine.POST(batchPath, admitBatch, handle(api.Batch(http.MaxBytesHandler(engine, maxBody), s.Access.identity())))
 	engine.Match(reads, deletedPath, handle(api.Deleted))
 	one := engine.Group("/api/users/:id", func(c *gin.Context) {
 		if path := c.Request.URL.Path; path == batchPath || path == deletedPath {

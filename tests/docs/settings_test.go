@@ -58,7 +58,7 @@ func TestEverySettingReachesTheContainer(t *testing.T) {
 	}
 	var compose struct{ Services map[string]service }
 	program.Must(t, yaml.Unmarshal([]byte(program.ReadFile(t, "../../docker-compose.yml")), &compose))
-	names := []string{"API_KEY_FILE", "API_READ_KEY_FILE", "DATABASE_URL_FILE"}
+	names := []string{"API_KEY_FILE", "API_READ_KEY_FILE", "PROXY_KEY_FILE", "DATABASE_URL_FILE"}
 	for _, setting := range config.Settings() {
 		names = append(names, setting.Name)
 	}

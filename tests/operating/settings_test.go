@@ -26,8 +26,9 @@ func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 	pipe := filepath.Join(directory, "pipe") // who opens it waits for who writes into it, and no signal ends that
 	program.Must(t, syscall.Mkfifo(pipe, 0o600))
 	const (
-		url    = "DATABASE_URL=postgres://users:" + databasePassword
-		noFile = "names cannot be read: not a regular file: write the text into one"
+		url     = "DATABASE_URL=postgres://users:" + databasePassword
+		proxied = "PROXY_KEY=" + otherKey + "|"
+		noFile  = "names cannot be read: not a regular file: write the text into one"
 	)
 	listener, err := net.Listen("tcp", ":0")
 	program.Must(t, err)
@@ -64,6 +65,18 @@ func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 		{"only a key that reads", "API_READ_KEY=" + readKey, "API_READ_KEY is set without API_KEY"},
 		{"one key in both", "API_KEY_FILE=" + file("good", fullKey) + "|API_READ_KEY=" + fullKey,
 			"line 1 of API_READ_KEY has a key that is already listed"},
+		{"one key for a program and a proxy", "API_KEY=" + fullKey + "|PROXY_KEY=" + fullKey, "line 1 of PROXY_KEY has a key that is already listed"},
+		{"an empty key of a proxy", "PROXY_KEY=", "PROXY_KEY is set and has no key"},
+		{"the name of its setting before a proxy's key", "PROXY_KEY=PROXY_KEY=" + fullKey, "behind the name of its setting"},
+		{"a header of people without a proxy", "PERSON_HEADER=Remote-User", "PERSON_HEADER is…Remote-User… without PROXY_KEY"},
+		{"a header of groups without a proxy", "PERSON_GROUPS_HEADER=Groups", "PERSON_GROUPS_HEADER is…Groups… without PROXY_KEY"},
+		{"writers without a proxy", "API_KEY=" + fullKey + "|PERSON_WRITERS=ada", "PERSON_WRITERS is…ada… without PROXY_KEY"},
+		{"a header that is none", proxied + "PERSON_HEADER=Remote User", "PERSON_HEADER is…Remote User…: it must be the name of a header"},
+		{"a header that has another meaning", proxied + "PERSON_GROUPS_HEADER=x-api-key", "PERSON_GROUPS_HEADER is…x-api-key…: it must"},
+		{"one header for both", proxied + "PERSON_HEADER=remote-groups", "PERSON_GROUPS_HEADER is…Remote-Groups…, and PERSON_HEADER is the same"},
+		{"no writers", proxied + "PERSON_WRITERS=", "PERSON_WRITERS is…: it must be names"},
+		{"an empty writer", proxied + "PERSON_WRITERS=ada,,bob", "PERSON_WRITERS is…ada,,bob…: it must be names"},
+		{"an empty group", proxied + "PERSON_WRITERS=ada,group:", "PERSON_WRITERS is…ada,group:…: it must be names"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,8 @@
-// Requests to the service. Every failure becomes one of two errors: the service refused, or no answer came.
+// Requests to the service. Every failure becomes one of three errors: the service refused, a proxy wants people to sign in
+// again, or no answer came.
 
 import { pageQuery } from './address.js';
-import { askForKey, keyHeaders, learnAccess } from './key.js';
+import { askForKey, keyHeaders, learnAccess, learnPerson } from './key.js';
 
 /** The service answered, and refused; the message has its own words. */
 export class Refusal extends Error {
@@ -15,6 +16,11 @@ export class Refusal extends Error {
 /** No answer came, or it broke off. */
 export class Unreachable extends Error {
   constructor() { super(navigator.onLine ? 'The service cannot be reached' : 'You are offline'); }
+}
+
+/** The proxy at which people sign in has answered. Nothing is loaded again: what was typed stays, and can be sent again. */
+export class SignedOut extends Error {
+  constructor() { super('Your sign-in has ended. Sign in in another tab, and try again here'); }
 }
 
 let pressed = null; // the button whose click is being handled
@@ -41,7 +47,10 @@ async function request(method, path, { body, headers, signal, mayAsk = true } = 
       // With problems a duplicate email has a sentence for people and not the storage's text.
       Accept: 'application/json, application/problem+json', ...key, ...headers,
     } });
-    learnAccess(answer.status, answer.headers.get('X-API-Key-Access'));
+    const access = answer.headers.get('X-API-Key-Access');
+    learnAccess(answer.status, access);
+    if (access && !key.Authorization) learnPerson(async () => readJSON(await call('GET', 'api/me')));
+    if (isOfProxy(answer.status, answer.type, answer.headers.get('Content-Type'))) throw new SignedOut();
     if (answer.ok) return answer;
     const refusal = refused(answer.status, await answer.text().catch(() => ''));
     if (!mayAsk || !await mayRepeat(refusal, key)) throw refusal;
@@ -50,16 +59,21 @@ async function request(method, path, { body, headers, signal, mayAsk = true } = 
 
 async function send(path, options) {
   try {
-    return await fetch(path, options);
+    return await fetch(path, { ...options, redirect: 'manual' });
   } catch (error) {
     throw options.signal?.aborted ? error : new Unreachable();
   }
 }
 
+/** Reports whether a proxy has answered with a redirect, or with a page to sign in: the service sends neither. */
+const isOfProxy = (status, type, contentType) => (
+  type === 'opaqueredirect' || [200, 401, 403].includes(status) && contentType?.startsWith('text/html'));
+
 /** Returns the refusal that an answer's text tells of. A proxy's own page is none of the service's words. */
 function refused(status, text) {
   try {
     const answer = JSON.parse(text);
+    if (answer.code === 'no_person') return new SignedOut();
     return new Refusal(status, answer.detail ?? answer.error, answer);
   } catch {
     return new Refusal(status, `The service answered ${status}`);
@@ -68,7 +82,7 @@ function refused(status, text) {
 
 /** Reports whether a refused request may be sent again, because there is another key now. */
 async function mayRepeat(refusal, { Authorization: sent }) {
-  if (refusal.status !== 401) return false;
+  if (refusal.status !== 401) return false; // nor is a sign-in mended by a key
   if (keyHeaders().Authorization !== sent || await askForKey(refusal.message)) return true;
   refusal.message = 'An API key is needed'; // a key that was not valid is forgotten by now
   return false;
@@ -159,6 +173,7 @@ export async function upload(path, file, { signal, progress }) {
     const key = keyHeaders();
     const request = await sendFile(path, file, { key, signal, progress });
     learnAccess(request.status, request.getResponseHeader('X-API-Key-Access'));
+    if (isOfProxy(request.status, '', request.getResponseHeader('Content-Type'))) throw new SignedOut();
     if (request.status === 200) return JSON.parse(request.responseText);
     const refusal = refused(request.status, request.responseText);
     if (!await mayRepeat(refusal, key)) throw refusal;
@@ -172,7 +187,7 @@ function sendFile(path, file, { key, signal, progress }) {
   return new Promise((resolve, reject) => {
     request.upload.onprogress = ({ loaded, total }) => progress(loaded / total);
     request.onload = () => resolve(request);
-    request.onerror = () => reject(new Unreachable());
+    request.onerror = () => call('GET', 'api/me').then(() => reject(new Unreachable()), reject); // perhaps a redirect elsewhere
     request.onabort = () => reject(signal.reason);
     signal.addEventListener('abort', () => request.abort());
     request.send(file);

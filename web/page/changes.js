@@ -1,7 +1,7 @@
 // What others write while the page is open. The page says how many changes there are, and shows them only when a person
 // asks for them: no row moves under the pointer. Where changes are not recorded it asks for its list again.
 
-import { Refusal, call, readJSON, tagOf } from './api.js';
+import { Refusal, SignedOut, call, readJSON, tagOf } from './api.js';
 import { count } from './show.js';
 
 const longestAnswer = 55; // s that a request waits for a change
@@ -47,7 +47,7 @@ async function follow(mine, signal) {
       const isNew = await look(mine, signal);
       pause = isNew || mine.wait === 0 ? usual : shortest;
     } catch (error) {
-      if (signal.aborted || error instanceof Refusal && error.status < 500) return;
+      if (signal.aborted || error instanceof SignedOut || error instanceof Refusal && error.status < 500) return;
       if (error.status === 503) mine.wait = 0; // too many wait already: it asks now and then
       pause = Math.min(pause * 4, longest);
     }

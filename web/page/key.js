@@ -25,6 +25,16 @@ function forgetKey() {
   }
 }
 
+let person = null;
+
+/** Asks once who the person is whom a proxy names to the service, and shows the name. Then no key is needed. */
+export async function learnPerson(ask) {
+  if (person !== null) return;
+  person = ''; // while it asks
+  person = (await ask().catch(() => ({}))).person ?? '';
+  showAccess();
+}
+
 let asking = null;
 
 /** Asks for a key, once for all requests that wait for one. Resolves to whether one was given. */
@@ -72,7 +82,7 @@ export function learnAccess(status, access) {
 function showAccess(access = store().getItem('access') ?? 'full') {
   forget.hidden = !hasKey();
   document.documentElement.dataset.access = access;
-  const words = access === 'read' ? 'You can look but not change' : '';
+  const words = [person, access === 'read' ? 'You can look but not change' : ''].filter(Boolean).join(': ');
   if (rights.textContent !== words) rights.textContent = words; // a screen reader says what is set, also again
 }
 

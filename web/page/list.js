@@ -1,7 +1,7 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
 import { filters, isID, isSearch, pageQuery, readAddress, writeAddress } from './address.js';
-import { Unreachable, call, countUsers, findUser, placeAfter, readUsers } from './api.js';
+import { SignedOut, Unreachable, call, countUsers, findUser, placeAfter, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
 import { sayFilters, searchInstead, showFilters, suggest } from './filters.js';
 import { showRows } from './rows.js';
@@ -190,11 +190,18 @@ function enable(selector, enabled) {
   button.disabled = !enabled;
 }
 
+let isSignedOut = false;
+
+/** Loads the list again, or where the sign-in has ended the page, at which the proxy asks for it. */
+export const tryAgain = () => (isSignedOut ? location.reload() : load());
+
 /** Says what is wrong. While no answer comes, the page tries again by itself, at longer and longer intervals. */
 function showTrouble(error) {
   const isAway = error instanceof Unreachable;
   trouble.hidden = false;
-  find('#again').textContent = error.status === 401 ? 'Enter the key' : 'Try again';
+  isSignedOut = error instanceof SignedOut;
+  const otherwise = isSignedOut ? 'Load the page again' : 'Try again';
+  find('#again').textContent = error.status === 401 ? 'Enter the key' : otherwise;
   trouble.querySelector('p').textContent = isAway ? `${error.message}. Trying again…` : error.message;
   showBlank(users.size > 0 ? null : 'none');
   if (!isAway) return;

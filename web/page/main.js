@@ -2,10 +2,10 @@
 
 import { isElsewhere } from './address.js';
 import { addUser, changeUser, closeForm } from './change.js';
+import './columns.js';
 import { showDeleted } from './deleted.js';
 import { deleteUsers } from './delete.js';
 import { exportUsers } from './export.js';
-import './columns.js';
 import { filtersWithForm, filtersWithout } from './filters.js';
 import { showHistory } from './history.js';
 import { importUsers, isFile } from './import.js';
@@ -84,7 +84,7 @@ on('#first', 'click', list.goToFirst);
 on('#previous', 'click', list.goToPrevious);
 on('#next', 'click', list.goToNext);
 on('#last', 'click', list.goToLast);
-on('#again', 'click', () => list.load());
+on('#again', 'click', () => list.tryAgain());
 on('#news', 'click', () => list.load());
 window.addEventListener('popstate', follow);
 window.addEventListener('online', () => list.load());
