@@ -61,6 +61,9 @@ each NAME in USER_FIELDS.
 			if err := controllers.CheckAdded(added); err != nil {
 				return seeHelp(command, err.Error())
 			}
+			if slices.ContainsFunc(added, func(name string) bool { return strings.Contains(name, ":") }) {
+				return seeHelp(command, "a column holds text whatever the type of its field is: name it without the type")
+			}
 			all, serve := strings.Join(names, ", "), "start the service again"
 			if len(added) > 0 {
 				serve = "name " + strings.Join(added, ", ") + " in USER_FIELDS, and start the service again"

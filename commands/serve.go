@@ -173,6 +173,7 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 		running.Go(func() { backups.run(background) })
 	}
 	go pruneChanges(background, users, logger)
+	go warnOfUnfit(background, users, logger)
 	tellSystemd(logger, daemon.SdNotifyReady)
 	return serveAt(listener)
 }
@@ -284,6 +285,32 @@ func pruneChanges(ctx context.Context, users *database.Users, logger *slog.Logge
 	for on := true; on; on = sleep(ctx, pruneTime) {
 		if err := users.PruneChanges(ctx); err != nil && ctx.Err() == nil {
 			logger.Warn("old changes were not deleted: the next attempt follows in a minute", "error", err)
+		}
+	}
+}
+
+// warnOfUnfit says once of each field how many texts do not fit its type.
+func warnOfUnfit(ctx context.Context, users *database.Users, logger *slog.Logger) {
+	for _, field := range users.Fields() {
+		if field.Type == nil {
+			continue
+		}
+		unfit := models.And{models.Comparison{Column: field.Name, Operator: models.IsUnfit}}
+		if err := users.Query(ctx, models.Query{Where: unfit, Limit: 10, Count: true}, func(found database.Result) error {
+			var first []int64
+			for user, err := range found.Users {
+				if err != nil {
+					return err
+				}
+				first = append(first, user.ID)
+			}
+			if found.Total > 0 {
+				logger.Warn("values do not fit the type of their field: they are shown as the texts that they are", "field", field.Name,
+					"type", field.Type.Name, "values", found.Total, "first_ids", fmt.Sprint(first))
+			}
+			return nil
+		}); err != nil && ctx.Err() == nil {
+			logger.Warn("the values of a field were not compared with its type", "field", field.Name, "error", err)
 		}
 	}
 }

@@ -136,6 +136,8 @@ func set(values *models.Values, field *models.Field, sent jsontext.Value) error 
 		values.SetNull(field)
 	case kind == '"':
 		values.Set(field, decoded(sent))
+	case field.Type != nil:
+		values.SetJSON(field, string(sent))
 	case field.Required:
 		return NewError("field_invalid", "The field %s must be a string, not %s", field.Name, Kinds[kind])
 	default:

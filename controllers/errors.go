@@ -234,6 +234,9 @@ func shownError(err error) *Error {
 	if refusal, ok := errors.AsType[*Error](err); ok {
 		return refusal
 	}
+	if unfit, ok := errors.AsType[*models.TypeError](err); ok {
+		return NewError("field_invalid", "%s", unfit.Error())
+	}
 	for known, shown := range storageErrors {
 		if errors.Is(err, known) {
 			return shown

@@ -73,7 +73,7 @@ func (a *API) History(c *gin.Context) error {
 		return err
 	}
 	linkBefore(c, entries, more)
-	return send(c, http.StatusOK, contentType, models.AppendHistory(nil, entries))
+	return send(c, http.StatusOK, contentType, a.fields.AppendHistory(nil, entries))
 }
 
 // Deleted handles GET and HEAD /api/users/deleted: 200, 400, 403, 404, 410 or 500.

@@ -203,6 +203,11 @@ func listParameters(fields models.Fields) parameters[listRequest] {
 		done := strings.TrimSuffix(column, "at") // created_ or updated_
 		all = append(all, bound(fields, done+"from", column, models.AtLeast), bound(fields, done+"to", column, models.Less))
 	}
+	for _, field := range fields {
+		if field.Type.HasRange() {
+			all = append(all, rangeOf(field, "_from", models.AtLeast), rangeOf(field, "_to", models.Less))
+		}
+	}
 	columns := fields.Columns()
 	all = append(all, choice("sort", func(asked *listRequest, at int) {
 		if asked.Sort = ""; at > 0 { // users come by id without it, too
@@ -238,18 +243,35 @@ func valueParameters(fields models.Fields) []listParameter {
 		for i, operator := range []models.Operator{models.Equal, models.NotEqual} {
 			name := field.Name + strings.Repeat("!", i)
 			meaning := "the whole " + field.Name + " of a user, in UTF-8"
+			if field.Type != nil {
+				meaning = strings.TrimSuffix(field.Type.Meaning, "null") + "empty"
+			}
 			all = append(all, listParameter{name: name, meaning: meaning, isValue: true, set: func(asked *listRequest, value string) bool {
-				condition, ok := fields.Compare(field.Name, operator, value)
+				stored, isOfType := field.Type.Read(value)
+				condition, ok := fields.Compare(field.Name, operator, stored)
 				if operator == models.Equal {
 					asked.allow(field.Name, condition)
 				} else {
 					asked.Where = append(asked.Where, condition)
 				}
-				return ok
+				return ok && (isOfType || value == "")
 			}})
 		}
 	}
 	return all
+}
+
+// rangeOf returns a parameter that compares a value of a field as its type orders it.
+func rangeOf(field *models.Field, end string, operator models.Operator) listParameter {
+	meaning := strings.TrimSuffix(field.Type.Meaning, " or null")
+	return listParameter{name: field.Name + end, meaning: meaning, set: func(asked *listRequest, value string) bool {
+		stored, ok := field.Type.Read(value)
+		if ok {
+			place := []byte(field.Type.Order(stored))
+			asked.Where = append(asked.Where, models.Comparison{Column: field.Name, Operator: operator, Value: place})
+		}
+		return ok
+	}}
 }
 
 // bound returns a parameter that compares a time of users.
@@ -264,27 +286,37 @@ func bound(fields models.Fields, name, column string, operator models.Operator) 
 
 var fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
-// CheckAdded returns an error if a setting cannot add fields with these names. Those of parameters are taken, of any
-// endpoint: a field may filter there one day.
-func CheckAdded(names []string) error {
-	if len(names) > models.MaxAdded {
-		return fmt.Errorf("it names %d fields, and at most %d can be added", len(names), models.MaxAdded)
+// CheckAdded returns an error if a setting cannot add these fields. Names of parameters are taken, of any endpoint: a field
+// may filter there one day.
+func CheckAdded(declared []string) error {
+	if len(declared) > models.MaxAdded {
+		return fmt.Errorf("it names %d fields, and at most %d can be added", len(declared), models.MaxAdded)
 	}
 	own, most := models.NewFields(), models.NewFields(models.UpdatedAt)
+	names := models.NewFields(declared...)[len(own):].Names()
+	taken := slices.Concat(listParameters(most).names(), csvImport.names(), changesParameters.names(), deletedParameters.names())
 	for i, name := range names {
+		_, of, err := models.ParseField(declared[i])
+		isTaken := func(name string) bool { return slices.Contains(taken, name) || slices.Contains(names, name) }
 		switch {
 		case !fieldName.MatchString(name):
 			return fmt.Errorf("%q cannot be the name of a field: it has 1 to 40 of the characters a-z, 0-9 and _, and begins "+
 				"with a letter", name)
 		case slices.Contains(own.Columns(), name):
 			return fmt.Errorf("every user has the field %s already", name)
-		case name == "filter", slices.Contains(slices.Concat(listParameters(most).names(), csvImport.names(),
-			changesParameters.names(), deletedParameters.names()), name):
+		case name == "filter", slices.Contains(taken, name):
 			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
 		case name == "deleted_at", name == "deleted_by":
 			return fmt.Errorf("every deleted user has the field %s already", name)
 		case slices.Contains(names[:i], name):
 			return fmt.Errorf("it names %s twice", name)
+		case err != nil:
+			return err
+		case of != nil && slices.Contains([]string{models.UpdatedAt, "external_id", "user_name"}, name),
+			of != nil && name == "active" && of.Name != "boolean":
+			return fmt.Errorf("%s cannot have the type %s: the service or identity providers need it otherwise", name, of.Name)
+		case of.HasRange() && (isTaken(name+"_from") || isTaken(name+"_to")):
+			return fmt.Errorf("lists of a %s take %s_from and %[2]s_to, which are something else already", of.Name, name)
 		}
 	}
 	return nil

@@ -42,6 +42,9 @@ func (a *API) Create(c *gin.Context) error {
 	if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 		return err
 	}
+	if err := a.fields.Settle(&sent.Values, nil); err != nil {
+		return err
+	}
 	if len(lacking(a.fields, &sent.Profile)) > 0 {
 		return errRequired(a.fields.RequiredNames())
 	}

@@ -96,11 +96,11 @@ func storeEntries(tx *gorm.DB, dialect dialect, entries []models.Change) error {
 func created(id int64) models.Change { return models.Change{Op: models.OpCreated, UserID: &id} }
 
 func (u *Users) changed(id int64, fields models.FieldSet, before, after *models.Profile) models.Change {
-	return models.Change{Op: models.OpChanged, UserID: &id, Before: u.fields.JSON(fields, before), After: u.fields.JSON(fields, after)}
+	return models.Change{Op: models.OpChanged, UserID: &id, Before: u.texts.JSON(fields, before), After: u.texts.JSON(fields, after)}
 }
 
 func (u *Users) deleted(user *models.User) models.Change {
-	return models.Change{Op: models.OpDeleted, UserID: new(user.ID), Before: new(string(u.fields.AppendUser(nil, user)))}
+	return models.Change{Op: models.OpDeleted, UserID: new(user.ID), Before: new(string(u.texts.AppendUser(nil, user)))}
 }
 
 // cursor is where an entry stands in the feed. Clients have its text.

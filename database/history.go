@@ -141,6 +141,10 @@ func (u *Users) Restore(ctx context.Context, id int64, given models.Values) (use
 			return models.ErrNotDeleted
 		}
 		restored := u.userOf(&deletion)
+		given := given // the transaction may begin again
+		if err := u.fields.Settle(&given, &restored.Profile); err != nil {
+			return err
+		}
 		for field := range u.fields.In(given.Given) {
 			field.Copy(&restored.Profile, &given.Profile)
 		}

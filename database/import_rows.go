@@ -197,6 +197,14 @@ func (i *fileImport) plan(rows []ImportRow, found map[string]models.User, holder
 			one = &person{User: user, before: user.Profile}
 			meant[email] = one
 		}
+		var stored *models.Profile
+		if one != nil && i.options.OnConflict != ConflictFails {
+			stored = &one.Profile
+		}
+		if err := i.fields.Settle(&row.Values, stored); err != nil {
+			i.refused.Add(&RowError{Line: row.Line, Err: err})
+			continue
+		}
 		isNew, refusal := one == nil, (*RowError)(nil)
 		switch {
 		case isNew && row.IfNew != nil:

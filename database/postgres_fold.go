@@ -70,6 +70,16 @@ func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 		`ELSE normalize(translate(` + folded + `, '` + from + `', '` + to + `'), NFC) COLLATE "C" END`, err
 }
 
+func (d postgresDialect) ordered(column string, of *models.Type) clause.Expr {
+	order := map[string]string{
+		"number": "to_char(" + column + "::numeric + 2000000000000000, 'FM0000000000000000.000000')",
+		"date":   column,
+		"url":    "substr(" + d.fold(column) + ", 1, 200)",
+	}[of.Name]
+	fits := fmt.Sprintf(`octet_length(%[1]s) <= %[2]d AND %[1]s COLLATE "C" ~ ?`, column, models.MaxTyped)
+	return clause.Expr{SQL: "CASE WHEN " + fits + " THEN " + order + " END", Vars: []any{of.Pattern.String()}}
+}
+
 // containsWords folds each field once for all words.
 func (d postgresDialect) containsWords(columns, words []string) clause.Expression {
 	var folded []string

@@ -16,7 +16,8 @@ import (
 // reader reads users from statements of either database.
 type reader struct {
 	fields  models.Fields
-	columns []string // of a user, as every statement reads them
+	texts   models.Fields // the same without their types
+	columns []string      // of a user, as every statement reads them
 }
 
 // newReader reads the columns of a user in the order of the table of fields: the id, the fields, and created_at, each time
@@ -30,7 +31,7 @@ func newReader(fields models.Fields, dialect dialect) reader {
 		}
 		columns = append(columns, column)
 	}
-	return reader{fields, columns}
+	return reader{fields, fieldsWith(fields.OptionalNames()...), columns}
 }
 
 // each yields the users that a query selects, each valid until the next. Rows and Scan take 1.0 µs for each, and Find
@@ -131,10 +132,10 @@ func (u *Users) sorted(db *gorm.DB, query models.Query) (iter.Seq2[*models.User,
 		if !u.dialect.holds(query.After.Key) {
 			return none, nil
 		}
-		selected = selected.Where("("+key+", id) "+order.behind+" (?, ?)", query.After.Key, query.After.ID)
+		selected = selected.Where("(?, id) "+order.behind+" (?, ?)", key, query.After.Key, query.After.ID)
 	}
 	var places []models.Place
-	err := selected.Select("id, " + key + " AS key").Order("key" + order.word + ", id" + order.word).
+	err := selected.Select("id, ? AS key", key).Order("key" + order.word + ", id" + order.word).
 		Offset(query.Skip).Limit(query.Limit).Scan(&places).Error
 	if err != nil {
 		return none, err
@@ -162,9 +163,15 @@ func (u *Users) sorted(db *gorm.DB, query models.Query) (iter.Seq2[*models.User,
 	}, nil
 }
 
-// sortKey is that by which users are sorted, in SQL.
-func (u *Users) sortKey(column string) string {
-	return "substr(coalesce(" + u.dialect.fold(u.shown(column)) + ", ''), 1, 200)"
+// sortKey is that by which users are sorted, in SQL. Of a field that has a type, what does not fit comes between no value
+// and the values.
+func (u *Users) sortKey(column string) clause.Expr {
+	field, text := u.fields.Find(column), u.shown(column)
+	if field == nil || field.Type == nil {
+		return clause.Expr{SQL: "substr(coalesce(" + u.dialect.fold(text) + ", ''), 1, 200)"}
+	}
+	unfit := "substr(" + u.dialect.fold("nullif("+text+", '')") + ", 1, 200)"
+	return clause.Expr{SQL: "coalesce('2' || ?, '1' || " + unfit + ", '')", Vars: []any{u.ordered(field)}}
 }
 
 // read runs statements that look at few users.

@@ -152,7 +152,7 @@ func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found s
 
 // openPool opens a pool with all its connections, whose transactions take the write lock at once unless they only read.
 func openPool(path string, fields models.Fields, size int, pragmas []string) (*gorm.DB, error) {
-	if err := registerFold(); err != nil {
+	if err := registerFunctions(); err != nil {
 		return nil, err
 	}
 	db, err := openGORM(sqlite.Open(dbfile.URL(path, dbfile.ReadWrite, pragmas...)+"&_txlock=immediate"), fields)

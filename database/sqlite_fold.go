@@ -3,6 +3,7 @@ package database
 import (
 	"crypto/sha256"
 	sqldriver "database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,14 +17,23 @@ import (
 	"users-api/models"
 )
 
-// registerFold makes [models.Fold] a function of SQL on the connections that are opened afterwards. It gets bytes: the
-// driver would end a text at a NUL.
-var registerFold = sync.OnceValue(func() error {
-	return driver.RegisterDeterministicScalarFunction("users_fold", 1,
-		func(_ *driver.FunctionContext, stored []sqldriver.Value) (sqldriver.Value, error) {
-			text, _ := stored[0].([]byte) // nil for NULL
-			return models.Fold(string(text)), nil
-		})
+// registerFunctions makes [models.Fold], and [models.Type.Order] of what fits, functions of SQL on the connections that are
+// opened afterwards. They get bytes: the driver would end a text at a NUL.
+var registerFunctions = sync.OnceValue(func() error {
+	fold := func(_ *driver.FunctionContext, stored []sqldriver.Value) (sqldriver.Value, error) {
+		text, _ := stored[0].([]byte) // nil for NULL
+		return models.Fold(string(text)), nil
+	}
+	order := func(_ *driver.FunctionContext, stored []sqldriver.Value) (sqldriver.Value, error) {
+		name, _ := stored[0].(string)
+		text, _ := stored[1].([]byte)
+		if of := models.TypeNamed(name); of.Fits(string(text)) {
+			return of.Order(string(text)), nil
+		}
+		return nil, nil
+	}
+	return errors.Join(driver.RegisterDeterministicScalarFunction("users_fold", 1, fold),
+		driver.RegisterDeterministicScalarFunction("users_order", 2, order))
 })
 
 const (
@@ -31,6 +41,10 @@ const (
 	isBeyondASCII = "octet_length(%[1]s) <> length(CAST(%[1]s AS TEXT))"
 	sqliteFold    = "CASE WHEN " + isBeyondASCII + " THEN users_fold(CAST(%[1]s AS BLOB)) ELSE lower(%[1]s) END"
 )
+
+func (sqliteDialect) ordered(column string, of *models.Type) clause.Expr {
+	return clause.Expr{SQL: "users_order('" + of.Name + "', CAST(nullif(" + column + ", '') AS BLOB))"} // the driver fails at no bytes
+}
 
 func (sqliteDialect) fold(text string) string { return fmt.Sprintf(sqliteFold, text) }
 

@@ -150,6 +150,9 @@ type dialect interface {
 	bytes(text string) string       // the bytes of a text
 	position(bytes string) string   // where bytes contain others, which are a parameter; 0 where they do not
 
+	// ordered returns by what values of a type that has a pattern are ordered, as [models.Type.Order] returns it; NULL for
+	// others.
+	ordered(column string, of *models.Type) clause.Expr
 	// containsWords returns the condition that each of some folded words is in one of the columns.
 	containsWords(columns, words []string) clause.Expression
 	// dropSearchIndex removes the index of searches, in whatever state it is.

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"fmt"
 	"strings"
 
 	"gorm.io/gorm"
@@ -63,6 +64,19 @@ func (u *Users) shown(column string) string {
 	}
 }
 
+// ordered is by what values of a field that has a type are ordered, in SQL: NULL for no value, and for what does not fit.
+func (u *Users) ordered(field *models.Field) clause.Expr {
+	column := "users." + quote(field.Name)
+	if len(field.Type.Choices) == 0 {
+		return u.dialect.ordered(column, field.Type)
+	}
+	places := clause.Expr{SQL: "CASE " + u.dialect.bytes(column) + strings.Repeat(" WHEN ? THEN ?", len(field.Type.Choices)) + " END"}
+	for place, choice := range field.Type.Choices {
+		places.Vars = append(places.Vars, []byte(choice), fmt.Sprintf("%02d", place))
+	}
+	return places
+}
+
 // comparison returns a comparison in SQL. An index finds equal texts. All others are compared as bytes, which both
 // databases do in the same way, whatever the collation, and also with a NUL.
 func (u *Users) comparison(c models.Comparison) clause.Expression {
@@ -77,9 +91,14 @@ func (u *Users) comparison(c models.Comparison) clause.Expression {
 		text = models.LowerASCII(text)
 	}
 	words, isSearch := c.Value.([]string)
+	ordered, isOrdered := c.Value.([]byte)
 	switch isEqual := c.Operator == models.Equal && field != nil && !field.Time; {
 	case isEqual && !u.dialect.holds(text), isSearch && !u.dialect.holds(strings.Join(words, "")):
 		return expression("FALSE")
+	case isOrdered:
+		return expression(u.dialect.bytes("?")+sign, u.ordered(field), ordered)
+	case c.Operator == models.IsUnfit:
+		return expression("("+column+" <> '' AND ? IS NULL)", u.ordered(field))
 	case isSearch:
 		return u.dialect.containsWords(u.fields.Settable().Names(), words)
 	case isEqual && text == "":

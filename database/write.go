@@ -79,6 +79,9 @@ func (u *Users) Put(ctx context.Context, email string, values models.Values, all
 
 // insert creates a user who is found by an email, and returns the user as stored, and the entry of the creation.
 func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.User, []models.Change, error) {
+	if err := u.fields.Settle(&values, nil); err != nil {
+		return models.User{}, nil, err
+	}
 	user := u.newUser(values.Profile)
 	switch sent := user.Email; {
 	case !values.Given.Has(u.fields.Find("email")):
@@ -92,6 +95,9 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 
 // update gives a user those of some values that differ, and returns the user as stored, and the entry of the change.
 func (u *Users) update(tx *gorm.DB, user models.User, values models.Values) (models.User, []models.Change, error) {
+	if err := u.fields.Settle(&values, &user.Profile); err != nil {
+		return user, nil, err
+	}
 	differing := u.fields.Differing(&values, &user.Profile)
 	if differing == 0 {
 		return user, nil, nil

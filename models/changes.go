@@ -1,7 +1,9 @@
 package models
 
 import (
+	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -68,14 +70,14 @@ func (f Fields) AppendChanges(to []byte, changes Changes, showsAuthors bool) []b
 }
 
 // AppendHistory appends the response of a user's history as JSON.
-func AppendHistory(to []byte, entries []Change) []byte {
+func (f Fields) AppendHistory(to []byte, entries []Change) []byte {
 	to = append(to, `{"changes":[`...)
 	for i := range entries {
 		if i > 0 {
 			to = append(to, ',')
 		}
 		to = appendAuthor(appendChange(to, &entries[i]), &entries[i])
-		to = append(appendValues(to, &entries[i]), '}')
+		to = append(f.appendRecorded(to, &entries[i]), '}')
 	}
 	return append(to, "]}"...)
 }
@@ -94,15 +96,28 @@ func (f Fields) AppendDeleted(to []byte, deletions []Change) []byte {
 	return append(to, ']')
 }
 
-// appendValues appends what an entry has of values: a creation has none.
-func appendValues(to []byte, change *Change) []byte {
+// appendRecorded appends what an entry has of values: a creation has none.
+func (f Fields) appendRecorded(to []byte, change *Change) []byte {
 	if change.Before != nil {
-		to = append(append(to, `,"before":`...), *change.Before...)
+		to = append(append(to, `,"before":`...), f.typed(*change.Before)...)
 	}
 	if change.After != nil {
-		to = append(append(to, `,"after":`...), *change.After...)
+		to = append(append(to, `,"after":`...), f.typed(*change.After)...)
 	}
 	return to
+}
+
+// typed returns an object of texts as the types of its fields show them. Within a text, quotes have a backslash, so that it
+// has no key in it.
+func (f Fields) typed(object string) string {
+	for _, field := range f {
+		before, after, isThere := strings.Cut(object, `"`+field.Name+`":`)
+		in, text := json.NewDecoder(strings.NewReader(after)), (*string)(nil)
+		if isThere && field.Type != nil && in.Decode(&text) == nil {
+			object = before + `"` + field.Name + `":` + string(field.Type.append(nil, text)) + after[in.InputOffset():]
+		}
+	}
+	return object
 }
 
 // appendChange appends what every entry has, without the bracket at the end.

@@ -20,7 +20,7 @@ type (
 type Comparison struct {
 	Column   string // of a field, "id" or "created_at"; "" for any field that a client may set
 	Operator Operator
-	Value    any // a string, an int64 for ids as numbers, or the folded words of a search
+	Value    any // a string, an int64 for ids as numbers, the folded words of a search, or the bytes of a [Type.Order]
 }
 
 func (And) isCondition()        {}
@@ -42,6 +42,7 @@ const (
 	AtMost     Operator = "le"
 	HasValue   Operator = "pr"       // whatever the other is
 	IsFalse    Operator = "is false" // one of [FalseWords] in any letter case, whatever the other is
+	IsUnfit    Operator = "is unfit" // a text that does not fit the type of the field, whatever the other is
 )
 
 // Search returns the condition that every word of a text is in some field of a user, folded. Without a word, nobody meets

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ type Field struct {
 	Unique   bool   // no two users have the same value, and the table has an index that finds its user
 	Added    bool   // a setting adds it: the model has no column for it
 	Time     bool   // storage sets it: clients read it as they read created_at, which has no entry here
+	Type     *Type  // of an added field; nil for a text
 
 	Bit      FieldSet // the set of this field alone
 	key      string   // in JSON, with the comma before and the colon after it
@@ -36,14 +38,15 @@ const UpdatedAt = "updated_at"
 
 // added returns the fields that a setting adds. Each has a place in [Profile.Added].
 func added(names []string) (fields Fields) {
-	for at, name := range names {
+	for at, declared := range names {
+		name, of, _ := ParseField(declared)
 		field := optional(name, func(u *Profile) **string {
 			if u.Added == nil {
 				u.Added = make([]*string, len(names))
 			}
 			return &u.Added[at]
 		})
-		field.Added, field.Time = true, name == UpdatedAt
+		field.Added, field.Time, field.Type = true, name == UpdatedAt, of
 		fields = append(fields, field)
 	}
 	return fields
@@ -123,7 +126,11 @@ func (f Fields) Text(user *User, column string) string {
 	case "created_at":
 		return user.CreatedAt
 	}
-	if text := f.Find(column).Value(&user.Profile); text != nil {
+	return f.Find(column).textOf(&user.Profile)
+}
+
+func (f *Field) textOf(user *Profile) string {
+	if text := f.Value(user); text != nil {
 		return *text
 	}
 	return ""
@@ -227,7 +234,7 @@ type Values struct {
 	Profile          // holds the values; its other fields mean nothing
 }
 
-// Set gives a field a text.
+// Set gives a field a text. Where the field has a type, [Fields.Settle] reads it.
 func (v *Values) Set(field *Field, text string) {
 	v.Given |= field.Bit
 	field.Set(&v.Profile, text)
@@ -237,6 +244,23 @@ func (v *Values) Set(field *Field, text string) {
 func (v *Values) SetNull(field *Field) {
 	v.Given |= field.Bit
 	field.SetNull(&v.Profile)
+}
+
+// SetJSON gives a field that has a type a value of JSON that is no text. Where it is none of the type, it becomes a text that
+// fits no type.
+func (v *Values) SetJSON(field *Field, value string) {
+	switch field.Type {
+	case &boolean:
+		value = readBoolean(value)
+	case &number: // in double precision, as everywhere; unlike a text it may have an exponent
+		read, err := strconv.ParseFloat(value, 64)
+		if value = ""; err == nil {
+			value = readNumber(strconv.FormatFloat(read, 'f', -1, 64))
+		}
+	default:
+		value = ""
+	}
+	v.Set(field, cmp.Or(value, "\x00"))
 }
 
 // Differing returns the fields of values in which a user differs.

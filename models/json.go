@@ -38,6 +38,9 @@ func (f Fields) JSON(some FieldSet, user *Profile) *string {
 
 // append appends a comma, the name of the field, and its value.
 func (f *Field) append(to []byte, user *Profile) []byte {
+	if f.Type != nil {
+		return f.Type.append(append(to, f.key...), f.Value(user))
+	}
 	return appendNullable(append(to, f.key...), f.Value(user))
 }
 

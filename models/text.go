@@ -20,8 +20,11 @@ func LowerASCII(text string) string {
 	return string(lower)
 }
 
-// FalseWords are false as people and spreadsheets write it, in lower case.
-var FalseWords = []string{"false", "0", "no", "falsch", "faux", "falso", "onwaar"}
+// FalseWords are false as people and spreadsheets write it, in lower case; trueWords are true.
+var (
+	FalseWords = []string{"false", "0", "no", "falsch", "faux", "falso", "onwaar"}
+	trueWords  = []string{"true", "1", "yes", "wahr", "vrai", "verdadero", "vero", "verdadeiro", "waar"}
+)
 
 // parseTime reads a day or a time as people and programs write it, with a blank for the T, too: in UTC, unless it has an
 // offset. The day must exist.

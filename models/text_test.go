@@ -3,6 +3,7 @@ package models
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,19 @@ func TestATimeIsReadAsProgramsWriteIt(t *testing.T) {
 		moment, err := parseTime(text)
 		if got := moment.Format(time.DateTime); got != want && err == nil || (err == nil) != (want != "") {
 			t.Errorf("%q is read as %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestADateIsADayThatExists(t *testing.T) {
+	for _, year := range []int{0, 1, 4, 100, 400, 1000, 1900, 2000, 2023, 2024, 2100, 9999} {
+		for month := range 14 {
+			for day := range 33 {
+				text := fmt.Sprintf("%04d-%02d-%02d", year, month, day)
+				if _, err := time.Parse(time.DateOnly, text); TypeNamed("date").Fits(text) != (err == nil && year > 0) {
+					t.Errorf("%s is taken for a day, or not: %v", text, err)
+				}
+			}
 		}
 	}
 }

@@ -181,6 +181,9 @@ func (s *API) Create(c *gin.Context) error {
 		return err
 	}
 	wanted := s.values(sent, nil)
+	if err := s.fields.Settle(&wanted, nil); err != nil {
+		return err
+	}
 	if err := s.checkUserName(c.Request.Context(), &wanted.Profile, nil); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ var source string
 // newDocument returns a handler that serves the OpenAPI document as JSON.
 func newDocument(version string, fields models.Fields) http.Handler {
 	optional := slices.DeleteFunc(slices.Clone(fields), isRequired)
-	tag := hash(append(optional.Names(), source, version)...)
+	tag := hash(append(optional.Names(), source+typesOf(fields), version)...)
 	return newFile("openapi.json", tag, func() string {
 		api := newAddition(optional).to(parse[any](source)).(yaml.MapSlice)
 		set(at(api, "info"), "version", version)
@@ -52,10 +52,10 @@ type addition struct {
 const fieldParameters = `
 - {name: '%[1]s', in: query, allowEmptyValue: true,
   description: 'Users with exactly this %[1]s, or those without one if it is empty',
-  schema: {type: array, maxItems: 100, items: {type: string}}, example: [text]}
+  schema: {type: array, maxItems: 100, items: {type: string}}, example: [%[2]s]}
 - {name: '%[1]s!', x-go-name: 'Not_%[1]s', in: query, allowEmptyValue: true,
   description: 'Users with another %[1]s or none, or those with one if it is empty',
-  schema: {type: array, maxItems: 100, items: {type: string}}, example: [text]}
+  schema: {type: array, maxItems: 100, items: {type: string}}, example: [%[2]s]}
 `
 
 // timeParameters are those of [models.UpdatedAt].
@@ -66,20 +66,53 @@ const timeParameters = `
   description: Users whose last change was before this time in UTC}
 `
 
+// rangeParameters are those of a field that has a type with ranges, whose schema is the second.
+const rangeParameters = `
+- {name: %[1]s_from, in: query, schema: %[2]s, description: Users whose %[1]s is this or above}
+- {name: %[1]s_to, in: query, schema: %[2]s, description: Users whose %[1]s is below this}
+`
+
+// typeSchemas describe a value of a type.
+var typeSchemas = map[string]string{
+	"boolean": "{type: boolean}", "number": "{type: number, format: double}", "date": "{type: string, format: date}",
+	"url": "{type: string, format: uri}", "choice": "{type: string}",
+}
+
 func newAddition(fields models.Fields) *addition {
 	const time = "2026-11-20 15:42:07"
 	const header, row, member = "id,name,email,created_at", "ada@example.org," + time, `"created_at":"` + time + `"`
 	headers, rows, members, parameters := header, row, member, map[any][]any{}
 	for _, field := range fields {
-		more, after, cell, value := fmt.Sprintf(fieldParameters, field.Name), "other_email", "", "null"
+		example := "text"
+		if field.Type != nil {
+			example = "''" // which all take
+		}
+		more, after, cell, value := fmt.Sprintf(fieldParameters, field.Name, example), "other_email", "", "null"
 		if field.Time {
 			more, after, cell, value = timeParameters, "created_to", time, `"`+time+`"`
 		}
 		after = "#/components/parameters/" + after
 		parameters[after] = append(parameters[after], parse[[]any](more)...)
+		if field.Type.HasRange() {
+			after = "#/components/parameters/created_to"
+			ends := parse[[]any](fmt.Sprintf(rangeParameters, field.Name, typeSchemas[field.Type.Name]))
+			parameters[after] = append(parameters[after], ends...)
+		}
 		headers, rows, members = headers+","+field.Name, rows+","+cell, members+`,"`+field.Name+`":`+value
 	}
 	return &addition{fields, parameters, strings.NewReplacer(header, headers, row, rows, member, members)}
+}
+
+// describeValue returns the schema of a value: a text that does not fit the type of its field is shown, too.
+func describeValue(field *models.Field) yaml.MapSlice {
+	if field.Type == nil {
+		return yaml.MapSlice{{Key: "type", Value: []any{"string", "null"}}}
+	}
+	of := parse[yaml.MapSlice](typeSchemas[field.Type.Name])
+	if field.Type.Name == "choice" {
+		of = append(of, yaml.MapItem{Key: "enum", Value: field.Type.Choices})
+	}
+	return yaml.MapSlice{{Key: "anyOf", Value: append([]any{of}, parse[[]any]("[{type: string}, {type: 'null'}]")...)}}
 }
 
 // to returns a part of the document with what is added to it.
@@ -118,12 +151,12 @@ func (a *addition) to(part any) any {
 // toUser returns what is added to a user: to an example, or to the properties of a schema. Where there is created_at, the
 // other times are, too, and look like it.
 func (a *addition) toUser(user map[any]any) (more yaml.MapSlice) {
-	var null any
 	_, isSchema := user["email"].(yaml.MapSlice)
-	if isSchema {
-		null = yaml.MapSlice{{Key: "type", Value: []any{"string", "null"}}}
-	}
 	for _, field := range a.fields {
+		var null any
+		if isSchema {
+			null = describeValue(field)
+		}
 		switch created := user["created_at"]; {
 		case !field.Time, isSchema && user["deleted_at"] != nil: // a deletion may be older than the field
 			more = append(more, yaml.MapItem{Key: field.Name, Value: null})

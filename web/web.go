@@ -8,6 +8,7 @@ package web
 
 import (
 	"embed"
+	"encoding/json"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -68,14 +69,28 @@ func newPage(name string, texts map[string]string, assets string, fields models.
 		Fields, Required, Optional []string // the names of those that people may change
 		Times                      []string // what filters call them
 		Columns                    []column // all that a list shows beside the name and the email
-		Keep                       int64    // how long changes are kept, in seconds
+		Types                      string
+		Keep                       int64 // how long changes are kept, in seconds
 	}{assets, settable.Names(), settable.RequiredNames(), settable.OptionalNames(), trim(times),
-		columns(settable.OptionalNames(), times), int64(keep.Seconds())})
+		columns(settable.OptionalNames(), times), typesOf(fields), int64(keep.Seconds())})
 	return newFile("index.html", hash(html), func() string { return html }, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Referrer-Policy":            "no-referrer",
 	})
+}
+
+// typesOf returns the types of fields as JSON, which the page's scripts read: {"role":{"type":"choice","choices":["a","b"]}}.
+// It is empty where no field has a type.
+func typesOf(fields models.Fields) string {
+	types := map[string]*models.Type{}
+	for _, field := range fields {
+		if field.Type != nil {
+			types[field.Name] = field.Type
+		}
+	}
+	text, _ := json.Marshal(types) // of texts, which cannot fail
+	return strings.TrimPrefix(string(text), "{}")
 }
 
 // fill returns the text of a template. Templates are embedded and tested, so only a broken build makes it panic.

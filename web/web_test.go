@@ -271,6 +271,32 @@ func TestTheDocumentHasTheFieldsInItsFilesAndParameters(t *testing.T) {
 	}
 }
 
+func TestTheDocumentHasTheTypesOfFields(t *testing.T) {
+	fields := models.NewFields("active:boolean", "level:number", "joined:date", "site:url", `role:it's "A"|a, b`)
+	document := describe(t, fields)
+	for name, want := range map[string]string{
+		"active": `{"type":"boolean"}`, "level": `{"format":"double","type":"number"}`, "joined": `{"format":"date","type":"string"}`,
+		"site": `{"format":"uri","type":"string"}`, "role": `{"enum":["it's \"A\"","a, b"],"type":"string"}`,
+	} {
+		for _, schema := range []string{"User", "CreatedUser", "NewUser", "UserReplacement", "UserChange", "FormerUser"} {
+			got, err := document.Components.Schemas[schema].Value.Properties[name].Value.MarshalJSON()
+			if want := `{"anyOf":[` + want + `,{"type":"string"},{"type":"null"}]}`; err != nil || string(got) != want {
+				t.Errorf("%s of %s is %s, want %s (%v)", name, schema, got, want, err)
+			}
+		}
+		parameters := document.Paths.Value("/api/users").Get.Parameters
+		hasRange := parameters.GetByInAndName("query", name+"_from") != nil && parameters.GetByInAndName("query", name+"_to") != nil
+		if hasRange != (name == "level" || name == "joined") {
+			t.Errorf("the document has a range of %s: %t", name, hasRange)
+		}
+	}
+	page := func(fields models.Fields) string { return get(Files("1.0", fields, 0)["/"], "GET").text() }
+	if html := page(fields); !strings.Contains(html, ` data-types="{&#34;active&#34;:{&#34;type&#34;:&#34;boolean&#34;`) ||
+		!strings.Contains(html, `&#34;a, b&#34;]`) || strings.Contains(page(with("level:text")), "data-types") {
+		t.Errorf("the page has other types: %.100s", html)
+	}
+}
+
 // Any tool that reads YAML can read the file, and finds in it what a service without more fields serves.
 func TestTheDocumentIsItsSourceWithHEAD(t *testing.T) {
 	api := parse[yaml.MapSlice](source)

@@ -75,9 +75,9 @@ func TestFieldsAreAddedToAServiceWithUsersAsREADMESays(t *testing.T) {
 	p := newDocumentedProject(t)
 	p.users().Create(t, "Ada", "ada@example.org")
 	p.run(p.block("README.md", "add-field phone"))
-	p.users().Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…,"phone":null,"department":null}]`)
+	p.users().Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…,"phone":null,"joined":null}]`)
 
-	p.settings("USER_FIELDS=phone,department,room\n") // the other way round
+	p.settings("USER_FIELDS=phone,joined:date,room\n") // the other way round
 	p.fails("up", "--detach", "--wait")
 	service := p.service("users-api")
 	for _, says := range []string{"run `users-api add-field room`, or take what is missing out of USER_FIELDS",

@@ -51,7 +51,7 @@ func recipesOf(t *testing.T, path string) (begin string, found []recipe) {
 		found = append(found, recipe{ofTests.Replace(match[1]), match[2], refused})
 	}
 	lines := shownBegin.FindStringSubmatch(text)
-	if shown := strings.Count(text, "```sh\n"); lines == nil || len(found) != shown || shown < 5 {
+	if shown := strings.Count(text, "```sh\n"); lines == nil || len(found) != shown || shown < 4 {
 		t.Fatalf("%d of %d scripts in %s have an answer below them, and they begin with %q", len(found), shown, path, lines)
 	}
 	if path != readme {
@@ -174,6 +174,30 @@ func TestEachRecipeDoesWhatItSays(t *testing.T) {
 			_ = os.RemoveAll(filepath.Join(directory, "excel"))
 			program.Expect(t, "what is in the directory", contents(directory), before)
 		}
+	})
+}
+
+// docs/types.md begins with a user whose mark is older than the type of its field.
+func TestAClubGetsItsFieldsAsTheDocumentSays(t *testing.T) {
+	t.Parallel()
+	const path = "../../docs/types.md"
+	setting := regexp.MustCompile("Start the service with `USER_FIELDS='(.*)'`").FindStringSubmatch(program.ReadFile(t, path))[1]
+	begin, found := recipesOf(t, path)
+	eachShell(t, func(t *testing.T, shell string) {
+		p := program.Serve(t, "USER_FIELDS=active,joined,role")
+		p.Do(t, "POST", "/api/users", `{"name":"Ida","email":"ida@club.example","active":"x","role":"member"}`).Expect(t, 201, "…")
+		p.Stop(t)
+		p = p.Again(t, "USER_FIELDS="+setting)
+		scripts := []string{begin}
+		for _, r := range found {
+			scripts = append(scripts, r.script)
+		}
+		for i, got := range paste(t, shell, p, t.TempDir(), append(scripts, inEarnest(found[len(found)-1].script))...) {
+			if i > 0 && shown(got.stdout) != shown(found[min(i, len(found))-1].prints) {
+				t.Errorf("%s prints %s%s", found[min(i, len(found))-1].script, got.stdout, got.stderr)
+			}
+		}
+		p.Do(t, "GET", "/api/users/1", "").Expect(t, 200, `{…"active":true,"joined":null,"role":"member"}`)
 	})
 }
 

@@ -36,6 +36,25 @@ func TestAWordForFalseDeactivatesAUser(t *testing.T) {
 		exchange{"in small letters", "GET /api/users/2", "", `200 {…"active":"true"}`})
 }
 
+// What a provider sends is read as the API reads a text, and shown as RFC 7643 has it.
+func TestAFieldWithATypeTakesItsValuesAlone(t *testing.T) {
+	t.Parallel()
+	p := serve(t, "external_id,active:boolean,title:Chair|Member,employee_number:number")
+	const person = `{"userName":"a@x","title":"%s","%s":{"employeeNumber":"%s"},"active":%s}`
+	send := func(title, number, active string) string {
+		return fmt.Sprintf(person, title, enterprise, number, active)
+	}
+	chair := refused(400, "invalidValue", "title must be Chair or Member, or null")
+	expect(t, p, exchange{"a value that is none", "POST /Users", send("Boss", "1", "true"), chair},
+		exchange{"a number that is none", "POST /Users", send("", "A1", "true"), refused(400, "invalidValue", "employee_number must be a number or null")},
+		exchange{"values", "POST /Users", send("chair", "7.0", "false"), `201 {"active":false,…"title":"Chair","…{"employeeNumber":"7"}…}`},
+		exchange{"as the API shows them", "GET /api/users/1", "", `200 {…"active":false,"title":"Chair","employee_number":7}`},
+		exchange{"a PUT", "PUT /Users/1", send("Boss", "1", "true"), chair},
+		exchange{"a PATCH", "PATCH /Users/1", operations(`{"op":"replace","path":"title","value":"Boss"}`), chair},
+		exchange{"a PATCH with a value", "PATCH /Users/1", operations(`{"op":"replace","value":{"title":"MEMBER","active":"True"}}`), `200 {"active":true,…"title":"Member",…`},
+		exchange{"a filter compares what is stored", `GET /Users?filter=title eq "Member" and active eq true`, "", `200 {…"totalResults":1,…`})
+}
+
 // One rule says what a userName is, wherever it is shown, looked for, or taken: the email of whoever has no user_name.
 func TestAnEmailStandsForAUserNameThatIsMissing(t *testing.T) {
 	t.Parallel()
