@@ -174,7 +174,11 @@ func (b *batch) item(in *jsontext.Decoder) (one item, err error) {
 	}
 	for _, name := range b.identity {
 		if _, given := one.header[name]; given {
-			return one, NewError("body_invalid", batchPrefix+"must have no key or person of its own: that of the batch counts", at)
+			who := "key"
+			if name != "Authorization" && name != "X-Api-Key" {
+				who = "person"
+			}
+			return one, NewError("body_invalid", batchPrefix+"must have no %s of its own: that of the batch counts", at, who)
 		}
 		one.header[name] = b.from.Header[name]
 	}

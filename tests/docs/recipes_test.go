@@ -51,6 +51,9 @@ func recipesOf(t *testing.T, path string) (begin string, found []recipe) {
 		found = append(found, recipe{ofTests.Replace(match[1]), match[2], refused})
 	}
 	lines := shownBegin.FindStringSubmatch(text)
+	if lines == nil && path != readme {
+		lines = []string{"", ""} // README's are all
+	}
 	if shown := strings.Count(text, "```sh\n"); lines == nil || len(found) != shown || shown < 4 {
 		t.Fatalf("%d of %d scripts in %s have an answer below them, and they begin with %q", len(found), shown, path, lines)
 	}
