@@ -24,7 +24,7 @@ func TestTheChangeInCONTRIBUTINGAddsAFieldThatEveryServiceHas(t *testing.T) {
 			program.WithoutOwn("200 id,name,email,created_at,badge,room\r\n1,Ada,ada,T,1815,7\r\n")},
 		exchange{"an import changes it", "POST /api/users.csv?on_conflict=update", "name,email,badge\nAda,ada,1912\n",
 			"200 " + program.Imported(0, 1, 0, 0)},
-		exchange{"the page asks for it", "GET /", "", `200 …data-field="badge"…`},
+		exchange{"the page asks for it", "GET /", "", `200 …data-optional="badge"…`},
 		exchange{"the document explains it", "GET /openapi.json", "", `200 …"badge"…`},
 	)
 	refused := program.Launch(t, binary, "USER_FIELDS=badge")
