@@ -60,8 +60,13 @@ func (a *API) change(c *gin.Context, sent sentChange) error {
 		status = http.StatusCreated
 		c.Header("Location", strconv.FormatInt(user.ID, 10)) // relative to the URL of the request, as that of a POST
 	}
+	return a.sendWritten(c, status, &user)
+}
+
+// sendWritten responds to a write with the user as it is after it.
+func (a *API) sendWritten(c *gin.Context, status int, user *models.User) error {
 	c.Set(LoggedWrite, slog.Int64("user", user.ID))
-	body := a.fields.AppendUser(nil, &user)
+	body := a.fields.AppendUser(nil, user)
 	c.Header("ETag", entityTag(body))
 	return send(c, status, contentType, body)
 }

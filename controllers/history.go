@@ -131,11 +131,8 @@ func (a *API) Restore(c *gin.Context) error {
 	if err != nil {
 		return valueUsed(err, a.fields)
 	}
-	c.Set(LoggedWrite, slog.Int64("user", id))
 	c.Header("Location", "../"+strconv.FormatInt(id, 10))
-	body := a.fields.AppendUser(nil, &user)
-	c.Header("ETag", entityTag(body))
-	return send(c, http.StatusCreated, contentType, body)
+	return a.sendWritten(c, http.StatusCreated, &user)
 }
 
 // Erase handles DELETE /api/users/:id/changes: 204, 403, 404, 409 or 500.
