@@ -78,7 +78,9 @@ func (u *Users) ordered(field *models.Field) clause.Expr {
 }
 
 // comparison returns a comparison in SQL. An index finds equal texts. All others are compared as bytes, which both
-// databases do in the same way, whatever the collation, and also with a NUL.
+// databases do in the same way, whatever the collation, and also with a NUL: SQLite's length and LIKE would take it for
+// the end of a text. NULL and an empty text are NULL in them, which meets none: an operator that they shall meet needs
+// coalesce.
 func (u *Users) comparison(c models.Comparison) clause.Expression {
 	expression := func(sql string, values ...any) clause.Expression { return clause.Expr{SQL: sql, Vars: values} }
 	sign := map[models.Operator]string{
