@@ -119,8 +119,8 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	return engine
 }
 
-// The paths that take more than one user: many requests at once, or a file, which may be large and has no limit on its
-// total time.
+// The paths that others name, too. A batch may be larger than other bodies, and a file has no limit on its total time
+// either.
 const (
 	batchPath   = "/api/users/batch"
 	deletedPath = "/api/users/deleted"
