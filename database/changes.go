@@ -59,7 +59,8 @@ type recordError struct{ error }
 
 func (e recordError) Unwrap() error { return e.error }
 
-// record stores what a write has done, in its transaction, and gives each entry its key.
+// record lets what a write has done be stored in its transaction, under who writes: at once, and then each entry has its
+// key; or where writes share the transaction, at its end, by [sqlitePool.share].
 func (u *Users) record(ctx context.Context, tx *gorm.DB, changes ...models.Change) error {
 	if u.keep == 0 || len(changes) == 0 {
 		return nil

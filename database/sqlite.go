@@ -213,7 +213,7 @@ func (s *sqlitePool) watch() {
 	}
 }
 
-// write lets the writes that wait share a transaction.
+// write lets the writes that wait share a transaction, which is that of share.
 func (s *sqlitePool) write(ctx context.Context, run func(tx *gorm.DB) error) error {
 	return s.group.Do(ctx, run)
 }
@@ -254,7 +254,8 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 	return err
 }
 
-// share calls run in a transaction that writes share: their entries are stored together.
+// share is the Transact of the group: it calls run, which carries out the writes that share its transaction, and then stores
+// what these have recorded, all together.
 func (s *sqlitePool) share(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) error {
 	return s.transaction(ctx, since, func(tx *gorm.DB) error {
 		var entries []models.Change

@@ -108,7 +108,7 @@ func (u *Users) update(tx *gorm.DB, user models.User, values models.Values) (mod
 	return stored, []models.Change{u.changed(user.ID, differing, &user.Profile, &stored.Profile)}, effect(done, 1)
 }
 
-// changedUser returns a user after a change that gives some fields other values.
+// changedUser returns a user after a change of now that gives some fields other values.
 func (u *Users) changedUser(user models.User, fields models.FieldSet, values *models.Profile) models.User {
 	u.setTimes(&user.Profile)
 	for field := range u.fields.In(fields) {

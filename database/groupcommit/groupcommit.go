@@ -69,7 +69,7 @@ func (g *Group[Tx]) Do(ctx context.Context, run func(tx Tx) error) error {
 	return <-w.done
 }
 
-// lead commits all writes that wait once a transaction has begun.
+// lead commits all writes that wait once a transaction has begun, for their goroutines, too: those wait in Do.
 func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
 	var batch []*write[Tx]
 	stored, err := 0, errAborted // unless the transaction ends
