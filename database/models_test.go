@@ -112,15 +112,6 @@ func connect(t testing.TB, driver, name string) *sql.DB {
 	return db
 }
 
-// run runs statements as another program does.
-func run(t testing.TB, db *sql.DB, statements ...string) {
-	for _, statement := range statements {
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
 // test is a test that needs an empty database.
 type test struct {
 	name string
