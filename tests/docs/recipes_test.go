@@ -364,6 +364,46 @@ func TestWhoLeftIsWhoIsNotInTheFile(t *testing.T) {
 	}
 }
 
+// Whom the key has deleted comes back, also behind a page of others, and nobody whom somebody else has deleted since.
+func TestWhatSomebodyElseHasDoneSinceStays(t *testing.T) {
+	t.Parallel()
+	needTools(t, "dash")
+	const sync, admin = "X-API-Key: the-key-of-hr-sync", "X-API-Key: " + key
+	for name, c := range map[string]struct {
+		has         string // the recipe
+		own, others int    // so many the key has deleted, and others since
+	}{
+		"bring back": {"is to come back", 600, 600},
+		"undo":       {"nothing is left", 3, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keys := filepath.Join(t.TempDir(), "keys")
+			program.WriteFile(t, keys, "hr-sync the-key-of-hr-sync\nadmin "+key+"\n")
+			p := program.Serve(t, withFields, "API_KEY_FILE="+keys)
+			const only = "name,email\nAda,ada@example.org\n"
+			deleteAll := func(n int, by string) {
+				p.Do(t, "POST", program.CSV, program.ManyRows(n)+"Ada,ada@example.org\n", admin).Expect(t, 200, "…")
+				p.Do(t, "POST", program.CSV+"?on_conflict=update&on_missing=delete&max_deletes=600", only, by).Expect(t, 200, "…")
+			}
+			deleteAll(c.own, sync)
+			p.Do(t, "POST", "/api/users/1/restore", "", admin).Expect(t, 201, "…")
+			p.Do(t, "DELETE", "/api/users/1", "", admin).Expect(t, 204, "")
+			p.Do(t, "DELETE", "/api/users/ada@example.org", "", admin).Expect(t, 204, "")
+			deleteAll(c.others, admin)
+			begin, found := recipesOf(t, recipes)
+			at := slices.IndexFunc(found, func(r recipe) bool { return strings.Contains(r.script, c.has) })
+			script := strings.Replace(inEarnest(found[at].script), "by=nobody", "by=key:hr-sync", 1)
+			for i, got := range paste(t, "dash", p, t.TempDir(), begin, script, script)[1:] {
+				if (got.code == "0") != (i == 0) || i == 1 && !strings.Contains(got.stderr, c.has) {
+					t.Errorf("the script ends with %s, and prints\n%s%s", got.code, got.stdout, got.stderr)
+				}
+			}
+			program.Expect(t, "how many users there are", len(p.Do(t, "GET", "/api/users", "", admin).Users(t)), c.own)
+		})
+	}
+}
+
 // Ids above 2^53 are not rounded, as jq 1.6 does: to the id of somebody else.
 func TestARecipeTakesIDsAsTheyAre(t *testing.T) {
 	t.Parallel()
