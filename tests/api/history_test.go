@@ -379,7 +379,7 @@ var restores = []scenario{
 	{"an empty name is refused", "", `{"name":""}`, 400, required},
 	{"null for an email is refused", "", `{"email":null}`, 400, required},
 	{"a number for a name is refused", "", `{"name":1}`, 400, `{"error":"The field name must be a string, not a number"}`},
-	{"an unknown key is named", "", `{"nmae":"x"}`, 400, `{"error":"Unknown key \"nmae\": only name, email and badge can be changed"}`},
+	{"an unknown key is named", "", `{"nmae":"x"}`, 400, `{"error":"Unknown key \"nmae\": only name, email…badge can be changed"}`},
 	{"what is no JSON is refused", "", `x`, 400, badJSON},
 	{"an id is refused", "", `{"id":1}`, 400, `{"error":"id, created_at and updated_at cannot be changed"}`},
 	{"a time is refused", "", `{"created_at":"2024-01-02 03:04:05"}`, 400, `{"error":"id, created_at and updated_at cannot be changed"}`},
