@@ -3,7 +3,9 @@
 package browser
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
 )
@@ -62,20 +65,114 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.opensImport()
 	ada.picks("people.csv",
 		"name,email,phone\nBen,ben@example.org,1\nAugusta,ada@example.org,2\nCleo,cleo@example.org,3\n")
-	ada.reads("1 of 3 rows cannot be imported", "people.csv")
-	ada.sees("cell", "3")
-	ada.sees("cell", "Augusta,ada@example.org,2")
-	ada.sees("cell", emailUsed)
-	ada.reads(strings.TrimSuffix(storedNothing, ".") + ", or import the others.")
-	program.Forbid(t, ada.page(), "nothing was stored")
-	ada.sees("button", "Import the other 2")
-	ada.clicks("radio", "Leave the user as it is").reads("2 users would be added", "1 user would stay as they are")
-	ada.reads("Ignored columns: phone")
+	ada.reads("people.csv", "One is here already. Skip or update?", "2 users would be added", "1 user would stay as before")
+	program.Forbid(t, ada.page(), "would be changed")
+	ada.sees("radio", "Skip")
+	ada.sees("button", "Import 2 users")
 	p.ExpectUsers(t, "Ada")
-	ada.clicks("radio", "Update the name from the file").reads("1 user would be changed")
-	ada.clicks("button", "Import 3 users").reads("2 users added, 1 changed, 0 skipped")
+	ada.clicks("radio", "Update from the file").reads("1 user would be changed")
+	program.Forbid(t, ada.page(), "would stay")
+	ada.clicks("button", "Import 3 users").reads("people.csv is imported", "2 users added", "1 user changed")
 	ada.lists("Cleo", "Ben", "Augusta")
-	ada.isAt("button", "Menu")
+	ada.check()
+	ada.reads("2 users added") // for as long as it is open
+	ada.isAt("button", "Close")
+	ada.types(kb.Enter).isAt("button", "Menu")
+	ada.imports("people.csv", "name,email\nBen,ben@example.org\nCleo,cleo@example.org\n") // a second time
+	ada.reads("All 2 are here already. Skip or update them?", "2 users would stay as before")
+	program.Forbid(t, ada.page(), "cannot be imported", "would be")
+	ada.seesNo("button", "Import 0 users")
+	ada.picks("one.csv", "name,email\nBen,ben@example.org\n").reads("One is here already. Skip or update?")
+	ada.picks("new.csv", "name,email\nDan,dan@example.org\n").sees("button", "Import 1 user")
+	program.Forbid(t, ada.page(), "here already", "Skip")
+	ada.picks("nobody.csv", "name,email\n").reads("There is nobody in this file")
+}
+
+// The headers are those of Google Contacts, of Outlook, and of what clubs in several countries write.
+func TestAFileWithOtherColumnsIsUnderstood(t *testing.T) {
+	for name, c := range map[string]struct{ text, users string }{
+		"German, with a semicolon": {"Nachname;Vorname;E-Mail-Adresse;Telefon\r\nLovelace;Ada;a@x.org;0815\r\n",
+			"Ada Lovelace a@x.org 0815"},
+		"a name alone in German": {"E-Mail;Name\r\na@x.org;Ada\r\n", "Ada a@x.org –"},
+		"Name beside Vorname":    {"Name;Vorname;Mail\nLovelace;Ada;a@x.org\n", "Ada Lovelace a@x.org –"},
+		"French":                 {"Prénom\tNom\tCourriel\tTéléphone\nAda\tLovelace\ta@x.org\t1\n", "Ada Lovelace a@x.org 1"},
+		"Spanish":                {"Nombre,Apellidos,Correo electrónico\nAda,King Noel,a@x.org\n", "Ada King Noel a@x.org –"},
+		"Russian":                {"Фамилия,Имя,Почта\nКинг,Ада,a@x.org\n", "Ада Кинг a@x.org –"},
+		"Google Contacts": {"First Name,Middle Name,Last Name,Labels,E-mail 1 - Label,E-mail 1 - Value,Phone 1 - Value\n" +
+			"Ada,King,Lovelace,* myContacts,* Home,a@x.org,+44 1815\n", "Ada Lovelace a@x.org +44 1815"},
+		"Google Contacts, before": {"Name,Given Name,Family Name,E-mail 1 - Value\nAda K. Lovelace,Ada,Lovelace,a@x.org\n",
+			"Ada K. Lovelace a@x.org –"},
+		"Outlook": {"\ufeffFirst Name,Middle Name,Last Name,Title,E-mail Address,Home Phone,Mobile Phone\r\n" +
+			"Ada,,Lovelace,Countess,a@x.org,,7\r\n", "Ada Lovelace a@x.org 7"},
+		"an email that no title names": {"Vorname,Kontakt\nAda,a@x.org\n", "Ada a@x.org –"},
+		"line breaks and quotes": {"\n\"Vor\nname\",x,Vorname,Nachname,Email\n,,\"Ada\n \"\"A\"\"\",\"Love\nlace\",a@x.org\n",
+			`Ada "A" Love lace a@x.org –`},
+		"a service's title left over": {"Full name,Email,Phone,phone number\nAda,a@x.org,1,2\n", "Ada a@x.org 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ada, p := withFields(t, "phone")
+			ada.imports("people.csv", c.text).clicks("button", "Import 1 user").reads("1 user added")
+			var users []struct{ Name, Email, Phone string }
+			program.Must(t, json.Unmarshal([]byte(p.Do(t, http.MethodGet, "/api/users", "").Body), &users))
+			program.Expect(t, "who was imported", users[0].Name+" "+users[0].Email+" "+cmp.Or(users[0].Phone, "–"), c.users)
+		})
+	}
+}
+
+func TestWhatAColumnIsCanBeChosenAndIsRemembered(t *testing.T) {
+	ada, p := withFields(t, "phone,room")
+	const text = "Wer;Genau;Wo;E-Post;x\nAda;Lovelace;7;a@x.org;\n;;8;b@x.org;\n\"Ben\nB\";;9;c@x.org;\n\"Cleo\";;10;;\n"
+	ada.imports("people.csv", text).reads("What is in each column?", "Choose which column is the name")
+	ada.sees("cell", "Lovelace")
+	ada.expect("whether an empty column is shown", len(ada.find("columnheader", "x")), 0)
+	ada.check()
+	ada.chooses("Wer is", "first-name").reads("2 of 4 rows cannot be imported")
+	ada.chooses("Genau is", "last-name").chooses("Wo is", "room").sees("button", "Import the other 2")
+	for _, line := range []string{"3", ";;8;b@x.org;", "6", `"Cleo";;10;;`} { // the lines of the file that was chosen
+		ada.sees("cell", line)
+	}
+	ada.clicks("button", "Import the other 2").reads("2 users added", "2 users left out")
+	ada.stores(p, 1, `"phone":null,"room":"7"`)
+	p.ExpectUsers(t, "Ada Lovelace", "Ben B")
+	ada.reloads().imports("next.csv", "Wer;Genau;Wo;E-Post;x\nDan;D;7;e@x.org;\n").sees("button", "Import 1 user")
+	ada.chooses("Genau is", "name").sees("button", "Import 1 user")
+	ada.clicks("button", "Import 1 user").reads("1 user added")
+	p.ExpectUsers(t, "Ada Lovelace", "Ben B", "D")
+}
+
+func TestCellsOfASpreadsheetArePasted(t *testing.T) {
+	ada, _ := visitWith(t, "Ada")
+	pastes := func(selector, text string) {
+		evaluate[bool](ada, fmt.Sprintf(`((data) => {
+			data.setData('text/plain', %q);
+			return document.querySelector('%s').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
+		})(new DataTransfer())`, text, selector))
+	}
+	pastes("#q", "name\temail\nBen\tben@example.org") // belongs there
+	pastes("body", "Ben")                             // is no table
+	ada.seesNo("dialog", "Import users")
+	pastes("body", "email\tname\nben@example.org\tBen")
+	ada.sees("dialog", "Import users")
+	ada.reads("Copied cells", "1 user would be added")
+	pastes("#import", "cleo@example.org\tCleo\ndan@example.org\tDan") // without titles
+	ada.chooses("Column 2 is", "name").clicks("button", "Import 2 users").lists("Dan", "Cleo", "Ada")
+}
+
+func TestAnUpdateShowsWhatItWouldChangeAndEmpty(t *testing.T) {
+	ada, p := withFields(t, "phone,active:boolean", body("Ada", `,"phone":"0815","active":true`), body("Cleo", `,"phone":"3"`))
+	ada.imports("people.csv",
+		"email;name;Aktiv;Telefon\nben@example.org;Ben;;\nada@example.org;Ada King;WAHR;\ncleo@example.org;Cleo;;3\n")
+	ada.chooses("Aktiv is", "active").reads("here already")
+	ada.clicks("radio", "Update from the file").reads("1 user would be changed", "Phone would be emptied for 1 user")
+	ada.sees("region", "First changes")
+	ada.expect("the changes", evaluate[string](ada, `document.querySelector('#differences tbody').innerText`),
+		"Ada\tName\tAda\tAda King\nAda\tPhone\t0815\t–")
+	ada.check()
+	ada.clicks("checkbox", "Keep what is stored where the file is empty").seesNo("cell", "0815")
+	ada.sees("cell", "Ada King")
+	program.Forbid(t, ada.page(), "would be emptied")
+	ada.clicks("button", "Import 2 users").reads("1 user added", "1 user changed", "1 user left as before")
+	ada.stores(p, 1, `"phone":"0815","active":true`)
 }
 
 func TestARefusedImportShowsItsLines(t *testing.T) {
@@ -83,11 +180,12 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 	ada.imports("people.csv", "name,email\nBen,ben@example.org\n")
 	ada.sees("button", "Import 1 user") // until another client takes the email
 	p.Create(t, "Ada", "ben@example.org")
-	ada.clicks("button", "Import 1 user").reads("1 of 1 row cannot be imported", storedNothing)
-	ada.sees("cell", "Ben,ben@example.org")
+	ada.clicks("button", "Import 1 user").reads("1 user left as before")
+	p.ExpectUsers(t, "Ada")
 
 	corrected := file(t, "people.csv", "name,email\n,cleo@example.org\n")
-	ada.picksPath(corrected).reads(storedNothing)
+	ada.picksPath(corrected).reads("1 of 1 row cannot be imported", storedNothing)
+	ada.sees("cell", ",cleo@example.org")
 	program.WriteFile(t, corrected, "name,email\nCleo,cleo@example.org\n")
 	ada.picksPath(corrected).sees("button", "Import 1 user")
 
@@ -103,12 +201,15 @@ func TestTheGoodRowsOfAFileAreImported(t *testing.T) {
 	ada, p := visitWith(t, "Ada")
 	ada.opensImport()
 	ada.picks("people.csv", "name,email\nBen,ben@example.org\nAugusta,ada@example.org\n,cleo@example.org\nDan,dan@example.org\n")
-	ada.reads("2 of 4 rows cannot be imported", "2 users would be added")
-	ada.sees("cell", "Augusta,ada@example.org")
+	ada.reads("1 of 4 rows cannot be imported", strings.TrimSuffix(storedNothing, ".")+", or import the others.", "2 users would be added")
+	ada.sees("cell", ",cleo@example.org")
+	program.Forbid(t, ada.page(), "nothing was stored")
 	ada.check()
 	p.Create(t, "Ben", "ben@example.org") // meanwhile
-	ada.clicks("button", "Import the other 2").reads("1 user added, 0 changed, 0 skipped, 3 left out")
+	ada.clicks("button", "Import the other 2").reads("1 user added", "2 users left as before", "1 user left out")
+	ada.sees("cell", ",cleo@example.org") // and why
 	p.ExpectUsers(t, "Ada", "Ben", "Dan")
+	ada.clicks("button", "Close")
 	ada.imports("people.csv", "name,email\n,cleo@example.org\n").reads("1 of 1 row cannot be imported", storedNothing)
 	ada.seesNo("button", "Import the other 0")
 }
@@ -156,6 +257,7 @@ func TestAFileThatIsNotUTF8IsReadAndSaysWhoIsInIt(t *testing.T) {
 			ada.check()
 			p.ExpectUsers(t)
 			ada.clicks("button", "Import "+c.users).reads(c.users + " added")
+			ada.clicks("button", "Close")
 			first, _, _ := strings.Cut(c.names, ",")
 			ada.sees("button", "Change "+first)
 		})
@@ -239,7 +341,7 @@ func TestAnImportShowsWhatTheServiceWarnsOf(t *testing.T) {
 	}
 	ada.imports("people.csv", text).reads(answer.Warnings...)
 	ada.sees("button", "Import 1 user")
-	ada.clicks("checkbox", "The file was exported as “CSV for spreadsheets”")
+	ada.clicks("checkbox", "The file was exported here as “CSV for spreadsheets”")
 	ada.until("no warning", func() bool { return !strings.Contains(ada.page(), answer.Warnings[0]) })
 	ada.clicks("button", "Import 1 user").lists("=Ada")
 }

@@ -199,6 +199,7 @@ func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
 		ada.picks("people.csv", manyPeople(100))
 		ada.fitsOneLine("button", "Import 100 users")
 		ada.clicks("button", "Import 100 users").reads("100 users added")
+		ada.clicks("button", "Close")
 		ada.clicks("checkbox", "Select all on this page").reads("25 selected")
 		ada.fitsOneLine("button", "Delete 25 users")
 		ada.expect("whether how many are selected is in one line",

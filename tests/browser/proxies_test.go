@@ -26,6 +26,7 @@ func TestBehindAProxyThatCompressesEverythingWorks(t *testing.T) {
 			ada := visit(t, behind(p, t), "/")
 			ada.imports("people.csv", "name,email\nUser 002,user2@example.org\n")
 			ada.clicks("button", "Import 1 user").lists("User 002", "User 001", "User 000")
+			ada.clicks("button", "Close")
 			ada.changes("User 000", "Name", "Ada")
 			ada.opens("Change Ada", "Change user").fills("Name", "Mine")
 			p.Change(t, 1, `{"name":"Theirs"}`)

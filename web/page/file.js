@@ -1,5 +1,7 @@
 // A file as text: in UTF-8, whatever program wrote it; who is in it; and what is in a line that was refused.
 
+import { nameIn, readTable } from './titles.js';
+
 const most = 1000; // characters of a line
 const beginning = 1 << 20; // bytes in which names are looked for
 const mostNames = 5;
@@ -39,22 +41,8 @@ async function firstNames(file) {
 const namesInJSON = (text) => [...text.matchAll(/"name"\s*:\s*"([^"]*)"/g)].map(([, name]) => name);
 
 function namesInCSV(text) {
-  for (const separator of [',', ';', '\t']) {
-    const [header, ...rows] = readCSV(text, separator);
-    const column = header.findIndex((title) => title.trim().toLowerCase() === 'name');
-    if (column !== -1 && header.length > 1) return rows.map((cells) => cells[column]).filter(Boolean);
-  }
-  return [];
-}
-
-function readCSV(text, separator) {
-  const cell = new RegExp(`(?:"((?:[^"]|"")*)"|([^${separator}\r\n]*))(${separator}|\r*\n|$)`, 'g');
-  const rows = [[]];
-  for (const [, quoted, plain, end] of text.matchAll(cell)) {
-    rows.at(-1).push(quoted?.replaceAll('""', '"') ?? plain);
-    if (end !== separator) rows.push([]);
-  }
-  return rows;
+  const { rows, choices } = readTable(text);
+  return rows.map(({ values }) => nameIn(values, choices)).filter(Boolean);
 }
 
 /** Returns the beginnings of some lines by their numbers. A large file is read in pieces, no further than needed. */

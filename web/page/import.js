@@ -1,23 +1,25 @@
 // Importing a file. The service first looks at it and says what it would do; only then is there a button that does it.
 
 import { Refusal, upload } from './api.js';
+import { missing, showColumns, withKnownColumns, withoutField } from './sheet.js';
+import { firstChanges } from './differences.js';
 import { readLines, toUTF8 } from './file.js';
 import { load } from './list.js';
-import { count, say, showNumber, showText } from './show.js';
+import { count, inputs, say, showNumber, showText, shownValue } from './show.js';
+import { done } from './undo.js';
 
 const dialog = document.querySelector('#import');
 const find = (selector) => dialog.querySelector(selector);
-const input = find('#file');
-const busy = find('#import-busy');
-const bar = find('progress');
-const result = find('#import-result');
-const refused = find('.scroll');
-const button = find('.primary');
+const [input, busy, bar, result, button, leave] =
+  ['#file', '#import-busy', 'progress', '#import-result', '.primary', '[data-close]'].map(find);
+const [known, keep, fieldless, differences, refused] = ['#known', '#keep', '#fieldless', '#differences', '#refused'].map(find);
 
 const nothingStored = 'Nothing was stored. Correct these lines and choose the file again';
 const mostOfLine = 120; // characters that are shown
+const mostOfValue = 60;
+const mostFields = 5; // in the command that adds them
 
-let picked = null; // the file as it was chosen or dropped
+let picked = null; // the file as it was chosen, dropped or pasted
 let file = null; // the same in UTF-8, once it has been read
 let asRead = []; // what is said of it if it was not in UTF-8
 let leaveOut = false; // the rows that are refused, if the file has any
@@ -32,11 +34,18 @@ export function importUsers(dropped = null) {
   take(dropped);
 }
 
+/** Imports cells that were copied from a spreadsheet, also without their titles. */
+export function importCells(text) {
+  const [first] = text.split('\n');
+  const titles = first.split('\t').map((_, i) => `Column ${i + 1}`).join('\t');
+  importUsers(new File([first.includes('@') ? `${titles}\n${text}` : text], 'Copied cells'));
+}
+
 input.addEventListener('change', () => {
   take(input.files[0]);
   input.value = ''; // so that the same file can be chosen again, corrected
 });
-for (const option of dialog.querySelectorAll('fieldset input, #spreadsheet')) {
+for (const option of dialog.querySelectorAll('fieldset, #spreadsheet, #sheet')) {
   option.addEventListener('change', () => { if (file) look(); });
 }
 dialog.addEventListener('close', () => take(null));
@@ -45,7 +54,9 @@ dialog.addEventListener('close', () => take(null));
 async function take(chosen) {
   sending.abort();
   [picked, file, asRead] = [chosen, null, []];
+  [known.hidden, keep.checked, leave.textContent] = [true, false, 'Cancel'];
   show([]);
+  showColumns();
   if (!chosen) return;
   const read = await toUTF8(chosen).catch(() => null);
   if (picked !== chosen) return; // another one is, meanwhile
@@ -58,15 +69,19 @@ async function take(chosen) {
     asRead = [`The file was read as ${read.encoding.replace(/.E$/, '')}`];
     if (read.names.length > 0) asRead.push(`Are these names right? ${read.names.join(', ')}`);
   }
-  look();
+  await showColumns(file);
+  if (picked === chosen) look();
 }
+
+const isCSV = () => !/\.(ndjson|jsonl|json)$/i.test(file.name);
+const isUpdate = () => find('[value=update]').checked;
 
 /** Returns where the file goes. Its name says whether it is CSV or one JSON object a line. */
 function path(parameters) {
-  const kind = /\.(ndjson|jsonl|json)$/i.test(file.name) ? 'ndjson' : 'csv';
-  const query = new URLSearchParams({ on_conflict: find('[name=conflict]:checked').value, ...parameters });
-  if (kind === 'csv' && find('#spreadsheet').checked) query.set('spreadsheet', true);
-  return `api/users.${kind}?${query}`;
+  const query = new URLSearchParams({ on_conflict: isUpdate() ? 'update' : 'skip', ...parameters });
+  if (isUpdate() && keep.checked) query.set('empty', 'keep');
+  if (isCSV() && find('#spreadsheet').checked) query.set('spreadsheet', true);
+  return `api/users.${isCSV() ? 'csv' : 'ndjson'}?${query}`;
 }
 
 /** Sends the file, and returns the answer. Another choice, or closing the dialog, ends what was under way. */
@@ -78,7 +93,9 @@ async function send(parameters) {
   busy.hidden = false;
   bar.value = 0;
   try {
-    return await upload(path(parameters), file, { signal, progress: showProgress });
+    const fitted = await withKnownColumns(file);
+    signal.throwIfAborted();
+    return await upload(path(parameters), fitted, { signal, progress: showProgress });
   } catch (error) {
     if (!signal.aborted) showError(error);
     else if (parameters.dry_run === undefined) sayCancelled();
@@ -99,10 +116,18 @@ function sayCancelled() {
 }
 
 async function look() {
+  if (missing()) {
+    sending.abort();
+    show([file.name, missing()]);
+    return;
+  }
   const answer = await send({ dry_run: true, on_error: 'skip' });
   if (!answer) return;
-  const { created, updated, skipped, refused: bad, rows, ignored_columns: ignored = [], warnings = [] } = answer;
+  const { created, updated, skipped, refused: bad } = answer;
   const good = created + updated;
+  ask(skipped + updated, created + bad);
+  keep.parentElement.hidden = !isUpdate() || (!answer.emptied && !keep.checked);
+  leaveOut = bad > 0;
   show([
     file.name,
     ...asRead,
@@ -110,16 +135,56 @@ async function look() {
       `${showNumber(bad)} of ${count(good + skipped + bad, 'row')} cannot be imported`,
       `${nothingStored}${good > 0 ? ', or import the others' : ''}.`,
     ] : []),
-    `${count(created)} would be added`,
-    `${count(updated)} would be changed`,
-    `${count(skipped)} would stay as they are`,
-    ...(ignored.length > 0 ? [`Ignored columns: ${ignored.join(', ')}`] : []),
-    ...warnings,
+    ...sayHowMany({ 'would be added': created, 'would be changed': updated, 'would stay as before': skipped }),
+    ...(good + skipped + bad === 0 ? ['There is nobody in this file'] : []),
+    ...sayEmptied(answer, 'would be'),
+    ...(answer.warnings ?? []),
   ], bad > 0);
   button.hidden = good === 0;
   button.textContent = bad > 0 ? `Import the other ${showNumber(good)}` : `Import ${count(good)}`;
-  leaveOut = bad > 0;
-  await showRows(rows);
+  showFieldless(withoutField(answer.ignored_columns));
+  await showRows(answer.rows);
+  if (updated > 0 && isCSV()) await showDifferences(sending.signal);
+}
+
+/** Asks what to do with those whose email is in use already, if there are any. */
+function ask(here, others) {
+  const some = others > 0 ? `${showNumber(here)} of ${showNumber(here + others)}` : `All ${showNumber(here)}`;
+  known.hidden = here === 0;
+  known.querySelector('legend').textContent = here === 1 ? 'One is here already. Skip or update?'
+    : `${some} are here already. Skip or update them?`;
+}
+
+const labelOf = (field) => inputs.get(field).labels[0].textContent;
+
+/** Says how many there are of each kind, but not of which there are none. */
+const sayHowMany = (counts) => Object.entries(counts).filter(([, n]) => n > 0).map(([words, n]) => `${count(n)} ${words}`);
+
+const sayEmptied = ({ emptied = {} }, verb) => Object.entries(emptied).map(
+  ([field, n]) => `${labelOf(field)} ${verb} emptied for ${count(n)}`,
+);
+
+/** Names the columns for which there is no field, and how there can be one. A click selects the command. */
+function showFieldless(titles) {
+  fieldless.hidden = titles.length === 0;
+  const names = titles.slice(0, mostFields).map((title) => title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+    .replaceAll('ß', 'ss').replace(/[^a-z0-9]+/g, '_').replace(/^[_0-9]+|_+$/g, '') || 'NAME');
+  fieldless.querySelector('p').textContent = `There is no field for ${titles.join(', ')}. Whoever runs ` +
+    `the service can add fields with this command, and with ${names.join(',')} in USER_FIELDS:`;
+  fieldless.querySelector('code').textContent = `users-api add-field ${names.join(' ')}`;
+}
+
+/** Shows of the first users what was and what would be. Without an answer, the counts alone must do. */
+async function showDifferences(signal) {
+  const options = { isMarked: find('#spreadsheet').checked, keeps: keep.checked };
+  const changes = await firstChanges(await withKnownColumns(file), options, signal).catch(() => []);
+  if (signal.aborted) return;
+  differences.hidden = changes.length === 0;
+  differences.querySelector('tbody').replaceChildren(...changes.map(({ name, field, before, after }) => {
+    const row = document.createElement('tr');
+    for (const value of [name, labelOf(field), shownValue(before), shownValue(after)]) showText(row.insertCell(), value, mostOfValue);
+    return row;
+  }));
 }
 
 find('form').addEventListener('submit', async (event) => {
@@ -127,11 +192,19 @@ find('form').addEventListener('submit', async (event) => {
   if (button.hidden) return;
   const answer = await send(leaveOut ? { on_error: 'skip' } : {});
   if (!answer) return;
-  dialog.close();
-  const left = answer.refused > 0 ? `, ${showNumber(answer.refused)} left out` : '';
-  const { updated, skipped } = answer;
-  say(`${count(answer.created)} added, ${showNumber(updated)} changed, ${showNumber(skipped)} skipped${left}`);
+  const { created, updated, skipped, refused: bad = 0, rows = [] } = answer;
+  show([
+    `${file.name} is imported`,
+    ...sayHowMany({ added: created, changed: updated, 'left as before': skipped, 'left out': bad }),
+    ...sayEmptied(answer, 'was'),
+    ...(answer.warnings ?? []),
+  ]);
+  done(''); // what was done before can no longer be taken back
   load();
+  await showRows(rows);
+  [picked, file, known.hidden, leave.textContent] = [null, null, true, 'Close'];
+  showColumns();
+  leave.focus();
 });
 
 /** Shows sentences in place of the last result. */
@@ -142,9 +215,7 @@ function show(sentences, isError = false) {
     line.textContent = sentence;
     return line;
   }));
-  busy.hidden = true;
-  refused.hidden = true;
-  button.hidden = true;
+  for (const part of [busy, fieldless, differences, refused, button]) part.hidden = true;
 }
 
 /** Shows why a file is refused, with its lines where the service names them. */

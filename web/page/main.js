@@ -8,7 +8,7 @@ import { deleteUsers } from './delete.js';
 import { exportUsers } from './export.js';
 import { filtersWithForm, filtersWithout } from './filters.js';
 import { showHistory } from './history.js';
-import { importUsers, isFile } from './import.js';
+import { importCells, importUsers, isFile } from './import.js';
 import * as list from './list.js';
 import { opened } from './opened.js';
 import { printList } from './print.js';
@@ -120,6 +120,14 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault();
     printList();
   }
+});
+
+// Cells of a spreadsheet may be pasted wherever nothing is typed.
+document.addEventListener('paste', ({ target, clipboardData }) => {
+  const text = clipboardData.getData('text/plain');
+  const isElsewhere = target.closest('select, input:not([type=checkbox], [type=radio], [type=file])') ||
+    document.querySelector('dialog[open]:not(#import)');
+  if (text.includes('\t') && !isElsewhere && mayWrite()) importCells(text);
 });
 
 // A file may be dropped anywhere on the page.
