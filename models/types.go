@@ -13,10 +13,10 @@ import (
 // JSON shows it, and how it is ordered. The column is a text whatever the type, and nothing converts what is stored: a text
 // that does not fit, because it is older than the type or another program's, is shown as it is.
 type Type struct {
-	Name    string         `json:"type"`              // in USER_FIELDS, or "choice" for one that lists its choices there
-	Choices []string       `json:"choices,omitempty"` // the values in their order, unless a pattern says what they are
-	Pattern *regexp.Regexp `json:"-"`                 // which a value matches, in words that Go and PostgreSQL share
-	Meaning string         `json:"-"`                 // what a field may have, in a sentence behind "must be"
+	Name    string         // in USER_FIELDS, or "choice" for one that lists its choices there
+	Choices []string       // the values in their order, unless a pattern says what they are
+	Pattern *regexp.Regexp // which a value matches, in words that Go and PostgreSQL share
+	Meaning string         // what a field may have, in a sentence behind "must be"
 
 	read func(text string) string // returns what a client has sent as it is stored, or a text that does not fit
 }

@@ -18,8 +18,11 @@ var source string
 // newDocument returns a handler that serves the OpenAPI document as JSON.
 func newDocument(version string, fields models.Fields) http.Handler {
 	optional := slices.DeleteFunc(slices.Clone(fields), isRequired)
-	tag := hash(append(optional.Names(), source+typesOf(fields), version)...)
-	return newFile("openapi.json", tag, func() string {
+	parts := []string{source, version}
+	for _, field := range optional {
+		parts = append(parts, field.Name, fmt.Sprint(describeValue(field)))
+	}
+	return newFile("openapi.json", hash(parts...), func() string {
 		api := newAddition(optional).to(parse[any](source)).(yaml.MapSlice)
 		set(at(api, "info"), "version", version)
 		describeHEAD(api)

@@ -8,7 +8,6 @@ package web
 
 import (
 	"embed"
-	"encoding/json"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -61,7 +60,9 @@ func Files(version string, fields models.Fields, keep time.Duration) map[string]
 func newPage(name string, texts map[string]string, assets string, fields models.Fields, keep time.Duration, policy string,
 ) http.Handler {
 	page := template.Must(template.New("web/" + name).Funcs(template.FuncMap{
-		"label": label, "words": words, "kind": kind,
+		"label": label, "words": words,
+		"kind":    func(name string) string { return kind(fields.Find(name)) },
+		"choices": func(name string) []choice { return choices(fields.Find(name)) },
 	}).Parse(texts[name]))
 	settable, times := fields.Settable(), fields.Times()
 	html := fill(page, struct {
@@ -69,28 +70,14 @@ func newPage(name string, texts map[string]string, assets string, fields models.
 		Fields, Required, Optional []string // the names of those that people may change
 		Times                      []string // what filters call them
 		Columns                    []column // all that a list shows beside the name and the email
-		Types                      string
-		Keep                       int64 // how long changes are kept, in seconds
+		Keep                       int64    // how long changes are kept, in seconds
 	}{assets, settable.Names(), settable.RequiredNames(), settable.OptionalNames(), trim(times),
-		columns(settable.OptionalNames(), times), typesOf(fields), int64(keep.Seconds())})
+		columns(settable, times), int64(keep.Seconds())})
 	return newFile("index.html", hash(html), func() string { return html }, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Referrer-Policy":            "no-referrer",
 	})
-}
-
-// typesOf returns the types of fields as JSON, which the page's scripts read: {"role":{"type":"choice","choices":["a","b"]}}.
-// It is empty where no field has a type.
-func typesOf(fields models.Fields) string {
-	types := map[string]*models.Type{}
-	for _, field := range fields {
-		if field.Type != nil {
-			types[field.Name] = field.Type
-		}
-	}
-	text, _ := json.Marshal(types) // of texts, which cannot fail
-	return strings.TrimPrefix(string(text), "{}")
 }
 
 // fill returns the text of a template. Templates are embedded and tested, so only a broken build makes it panic.
@@ -105,9 +92,9 @@ func fill(page *template.Template, values any) string {
 // A column is what a list shows of a user beside the name and the email. Its kind is how a value is shown.
 type column struct{ Name, Label, Kind string }
 
-func columns(optional, times []string) (all []column) {
-	for _, name := range optional {
-		all = append(all, column{name, label(name), kind(name)})
+func columns(fields models.Fields, times []string) (all []column) {
+	for _, name := range fields.OptionalNames() {
+		all = append(all, column{name, label(name), kind(fields.Find(name))})
 	}
 	for at, called := range trim(times) {
 		all = append(all, column{times[at], label(called), "time"})
@@ -132,12 +119,32 @@ func label(name string) string { return strings.ToUpper(name[:1]) + words(name[1
 // phone is in the names of fields whose values can be called.
 var phone = regexp.MustCompile(`phone|telefon|(^|_)(tel|mobile?|handy|cell|fax)(_|$)`)
 
-// kind returns how the values of a field are shown, filtered and typed: it is a value of inputmode, too.
-func kind(name string) string {
-	if phone.MatchString(name) {
+// kind returns how the values of a field are shown, filtered and typed. Where there are no choices, it is the type of an
+// input, too.
+func kind(field *models.Field) string {
+	switch {
+	case field.Type != nil:
+		return field.Type.Name
+	case phone.MatchString(field.Name):
 		return "tel"
 	}
 	return "text"
+}
+
+// A choice is a value, and what people call it.
+type choice struct{ Value, Label string }
+
+// choices returns the values of a field, if it has only some.
+func choices(field *models.Field) (all []choice) {
+	switch kind(field) {
+	case "boolean":
+		return []choice{{"true", "Yes"}, {"false", "No"}}
+	case "choice":
+		for _, value := range field.Type.Choices {
+			all = append(all, choice{value, value})
+		}
+	}
+	return all
 }
 
 // readAll returns the content of each embedded file by name, and all names and contents in the order of the names. Only

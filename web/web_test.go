@@ -290,11 +290,6 @@ func TestTheDocumentHasTheTypesOfFields(t *testing.T) {
 			t.Errorf("the document has a range of %s: %t", name, hasRange)
 		}
 	}
-	page := func(fields models.Fields) string { return get(Files("1.0", fields, 0)["/"], "GET").text() }
-	if html := page(fields); !strings.Contains(html, ` data-types="{&#34;active&#34;:{&#34;type&#34;:&#34;boolean&#34;`) ||
-		!strings.Contains(html, `&#34;a, b&#34;]`) || strings.Contains(page(with("level:text")), "data-types") {
-		t.Errorf("the page has other types: %.100s", html)
-	}
 }
 
 // Any tool that reads YAML can read the file, and finds in it what a service without more fields serves.
@@ -316,10 +311,14 @@ func expectSame(t *testing.T, what string, got, want []string) {
 }
 
 func TestTagsChangeWithTheFields(t *testing.T) {
-	few, many := Files("1.0", plain(), time.Hour), Files("1.0", more(), time.Hour)
 	for _, path := range []string{"/", "/openapi.json"} {
-		if tag := get(few[path], "GET").Header.Get("ETag"); tag == get(many[path], "GET").Header.Get("ETag") {
-			t.Errorf("%s has the tag %s with more fields too", path, tag)
+		seen := map[string]models.Fields{}
+		for _, fields := range []models.Fields{plain(), with("a"), with("a:number"), with("a:x|y"), with("a:x|z"), with("b")} {
+			tag := get(Files("1.0", fields, time.Hour)[path], "GET").Header.Get("ETag")
+			if seen[tag] != nil {
+				t.Errorf("%s has the tag %s for other fields, too", path, tag)
+			}
+			seen[tag] = fields
 		}
 	}
 }

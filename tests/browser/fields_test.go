@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+
 	"users-api/tests/program"
 )
 
@@ -164,4 +166,91 @@ func TestThePageShowsWhenAUserWasChanged(t *testing.T) {
 	ada.opens("Change Ada", "Change user")
 	ada.fills("Name", "Augusta").clicks("button", "Save").lists("Ben", "Augusta")
 	ada.check()
+}
+
+func TestThePageHasTheTypesOfFields(t *testing.T) {
+	ada, p := withFields(t, "active:boolean,joined:date,level:number,site:url,role:staff|board",
+		body("Ada", `,"active":true,"joined":"2019-03-31","level":10,"site":"https://ada.example/a?b","role":"board"`),
+		body("Ben", `,"active":false,"joined":"2026-01-01","level":9.5`), body("Cleo", ""))
+	other := program.OpenOther(t, p.DatabasePath()) // which knows no types
+	other.Do("UPDATE users SET active='x', joined='2026-02-30', level='1,5', site='javascript:x', role='Board' WHERE id=3")
+	call(ada, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "America/Los_Angeles"})
+	ada.reloads().lists("Cleo", "Ben", "Ada")
+	ada.expect("the list", evaluate[string](ada, `[...document.querySelectorAll('#list tbody tr')].map((tr) => [
+		...tr.querySelectorAll('[data-column]:not([data-kind=time])')].map((td) => td.innerText).join(' ')).join()`),
+		"x 2026-02-30 1,5 javascript:x Board,No 1 Jan 2026 9.5  ,Yes 31 Mar 2019 10 https://ada.example/a?b board")
+	ada.expect("the links", evaluate[string](ada, `[...document.querySelectorAll('#list [data-kind=url] a')].map(
+		({ href, rel, target }) => [href, rel, target]).join()`), "https://ada.example/a?b,noopener noreferrer,_blank")
+
+	ada.changes("Cleo", "Name", "Cleo B") // what does not fit stays
+	ada.stores(p, 3, `"active":"x","joined":"2026-02-30","level":"1,5","site":"javascript:x","role":"Board"`)
+	ada.opens("Change Cleo B", "Change user").chooses("Role", "").chooses("Active", "false").fills("Level", "1.5x")
+	ada.check()
+	ada.clicks("button", "Save").describes("Level", "level must be a number or null")
+	ada.isAt("textbox", "Level")
+	ada.fills("Joined", "").fills("Level", "0").fills("Site", "https://cleo.example").clicks("button", "Save")
+	ada.stores(p, 3, `"active":false,"joined":null,"level":0,"site":"https://cleo.example","role":null`)
+	ada.opens("Change Cleo B", "Change user").clicks("button", "History")
+	ada.reads("Active: x → No", "Joined: 2026-02-30 → –", "Level: 1,5 → 0", "Role: Board → –")
+	ada.clicks("button", "Close").clicks("button", "Cancel")
+
+	ada.opens("Change Ada", "Change user").fills("Level", "-").clicks("button", "Save") // which is no number yet
+	ada.describes("Level", "Please enter a number.")
+	ada.fills("Level", "-0.50").fills("Joined", "12122020").chooses("Role", "staff").chooses("Active", "")
+	ada.clicks("button", "Save").reads("Ada was saved")
+	ada.stores(p, 1, `"active":null,"joined":"2020-12-12","level":-0.5,"site":"https://ada.example/a?b","role":"staff"`)
+	ada.clicks("button", "Undo").reads("Ada was changed back")
+	ada.stores(p, 1, `"active":true,"joined":"2019-03-31","level":10,"site":"https://ada.example/a?b","role":"board"`)
+	ada.opens("Delete Cleo B", "Delete this user?")
+	ada.expect("who would be deleted", evaluate[string](ada, `document.querySelector('#delete .people').innerText`),
+		"Cleo B\ncleo@example.org\nNo\n0\nhttps://cleo.example")
+	ada.clicks("button", "Cancel")
+
+	for _, c := range []struct {
+		field, condition, value, address, says string
+		lists                                  []string
+	}{
+		{"active", "is", "false", "?active=false", "Active is No", []string{"Cleo B", "Ben"}},
+		{"active", "is!", "true", "?active%21=true", "Active is not Yes", []string{"Cleo B", "Ben"}},
+		{"role", "is", "board", "?role=board", "Role is board", []string{"Ada"}},
+		{"role", "empty", "", "?role=", "Role is empty", []string{"Cleo B", "Ben"}},
+		{"joined", "from", "2026-01-01", "?joined_from=2026-01-01", "Joined on or after 1 Jan 2026", []string{"Ben"}},
+		{"joined", "to", "2026-01-01", "?joined_to=2026-01-01", "Joined before 1 Jan 2026", []string{"Ada"}},
+		{"joined", "is", "2019-03-31", "?joined=2019-03-31", "Joined is 31 Mar 2019", []string{"Ada"}},
+		{"level", "from", "9.50", "?level_from=9.5", "Level at least 9.5", []string{"Ben", "Ada"}},
+		{"level", "to", "9.5", "?level_to=9.5", "Level less than 9.5", []string{"Cleo B"}},
+		{"site", "is", "https://cleo.example", "?site=https%3A%2F%2Fcleo.example", "Site is https://cleo.example", []string{"Cleo B"}},
+	} {
+		ada.filters(c.field, c.condition, c.value).lists(c.lists...)
+		ada.expect("the address", evaluate[string](ada, `location.search`), c.address)
+		ada.reloads().lists(c.lists...)
+		ada.clicks("button", "Remove the filter "+c.says).lists("Cleo B", "Ben", "Ada")
+	}
+	ada.filters("level", "from", "1").filters("level", "to", "10").lists("Ben")
+	ada.clicks("button", "Filter").chooses("Field", "role").check()
+	ada.open("/").lists("Cleo B", "Ben", "Ada")
+
+	for _, c := range []struct{ field, label, value, stored string }{
+		{"active", "Active", "true", `"active":true,"joined":"2026-01-01","level":9.5,"site":null,"role":null`},
+		{"role", "Role", "staff", `"active":false,"joined":"2026-01-01","level":9.5,"site":null,"role":"staff"`},
+		{"joined", "Joined", "12122026", `"active":false,"joined":"2026-12-12","level":9.5,"site":null,"role":null`},
+		{"level", "Level", "3.0", `"active":false,"joined":"2026-01-01","level":3,"site":null,"role":null`},
+	} {
+		ada.clicks("checkbox", "Select Ada").clicks("checkbox", "Select Ben")
+		ada.opens("Set a field", "Set a field of 2 users").chooses("Field", c.field)
+		if c.field == "active" || c.field == "role" {
+			ada.chooses("New value", c.value).check()
+		} else {
+			ada.fills("New value", c.value)
+		}
+		ada.clicks("button", "Set "+c.label+" for 2 users").reads("2 users changed")
+		ada.stores(p, 2, c.stored)
+		ada.clicks("button", "Undo").reads("2 users changed back")
+		ada.stores(p, 2, `"active":false,"joined":"2026-01-01","level":9.5,"site":null,"role":null`)
+	}
+
+	ada.imports("people.csv", "name,email,active,joined\nDan,dan@example.org,WAHR,2020-02-29\nEve,eve,,31.12.2025\n")
+	ada.sees("cell", "joined must be a date such as 2026-12-31 or null")
+	ada.clicks("button", "Import the other 1")
+	ada.stores(p, 4, `"active":true,"joined":"2020-02-29","level":null,"site":null,"role":null`)
 }

@@ -166,7 +166,7 @@ func TestManyPeopleAreInView(t *testing.T) {
 	ada.expect("the size of the inputs", evaluate[string](ada, `[...new Set([...document.querySelectorAll(
 		'input:not([type=checkbox])')].map((input) => getComputedStyle(input).fontSize))].join()`), "16px")
 	ada.expect("where a call goes, and what the form's keyboard is", evaluate[[]string](ada, `[
-		document.querySelector('[data-column=phone] a').href, document.querySelector('#field-phone').inputMode]`),
+		document.querySelector('[data-column=phone] a').href, document.querySelector('#field-phone').type]`),
 		[]string{"tel:+442079460958", "tel"})
 }
 

@@ -331,8 +331,10 @@ func (p *person) fills(name, text string) *person {
 // field returns a field by its label.
 func (p *person) field(name string) cdp.BackendNodeID {
 	p.Helper()
-	if found := p.find("searchbox", name); len(found) == 1 {
-		return found[0]
+	for _, role := range []string{"searchbox", "spinbutton", "Date"} {
+		if found := p.find(role, name); len(found) == 1 {
+			return found[0]
+		}
 	}
 	return p.sees("textbox", name)
 }

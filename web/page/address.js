@@ -8,6 +8,8 @@ const fields = [...document.querySelectorAll('#field option')];
 
 /** How the name of a filter's parameter goes on behind its field. */
 const endings = { is: '', empty: '', 'is!': '!', 'empty!': '!', from: '_from', to: '_to' };
+const ofRanges = ['', '!', '_from', '_to'];
+const endingsOf = { time: ofRanges.slice(2), date: ofRanges, number: ofRanges };
 
 /** Returns the order in which a list begins that nobody has turned round: the newest users, or the letter A. */
 const usualOrder = (sort) => (sort === 'id' ? 'desc' : 'asc');
@@ -35,7 +37,7 @@ export function readAddress() {
 
 function readFilters(given) {
   const possible = fields.flatMap(({ value: field, dataset: { kind } }) => (
-    (kind === 'time' ? ['_from', '_to'] : ['', '!']).map((ending) => ({ field, ending, values: given.getAll(field + ending) }))));
+    (endingsOf[kind] ?? ['', '!']).map((ending) => ({ field, ending, values: given.getAll(field + ending) }))));
   return possible.filter(({ values }) => values.length > 0).map(({ field, ending, values }) => {
     const is = values.every((value) => value === '') ? 'empty' : 'is';
     return { field, condition: ending.startsWith('_') ? ending.slice(1) : is + ending, values };

@@ -5,7 +5,7 @@ import { Refusal, call, readJSON, readUser } from './api.js';
 import { writeFields } from './conflict.js';
 import { load } from './list.js';
 import { enter, leave } from './opened.js';
-import { inputs, say, short } from './show.js';
+import { inputs, say, short, textOf } from './show.js';
 import { done, undoChanges } from './undo.js';
 
 const dialog = document.querySelector('#user');
@@ -50,7 +50,7 @@ export async function showAgain() {
   const typed = edited();
   read = await readUser(read.user.id);
   fill();
-  for (const [field, value] of Object.entries(typed)) inputs.get(field).value = shown(value);
+  for (const [field, value] of Object.entries(typed)) give(inputs.get(field), shown(value));
 }
 
 export const shownUser = () => read.user;
@@ -59,7 +59,7 @@ function open(title, address) {
   dialog.querySelector('h2').textContent = title;
   dialog.querySelector('#user-id').textContent = read ? `ID ${read.user.id}` : '';
   fill();
-  for (const input of inputs.values()) input.readOnly = title === 'User';
+  for (const input of inputs.values()) input[input.options ? 'disabled' : 'readOnly'] = title === 'User';
   [doubted, isGone, button.textContent] = ['', false, 'Save'];
   for (const link of form.querySelectorAll('[data-open=history]')) link.hidden = !address.startsWith('#user');
   showErrors(new Map());
@@ -70,9 +70,20 @@ function open(title, address) {
 
 function fill() {
   for (const [field, input] of inputs) {
-    input.defaultValue = shown(stored(field));
-    input.value = input.defaultValue;
+    if (input.options) input.querySelector('.other')?.remove();
+    else input.type = input.dataset.kind;
+    input.defaultValue = shown(stored(field)); // which a select has not by itself
+    give(input, input.defaultValue);
   }
+}
+
+/** Gives an input a value. What does not fit its type is one more choice, or makes it an input for texts. */
+function give(input, text) {
+  input.value = text;
+  if (input.value === text) return;
+  if (input.options) input.add(Object.assign(new Option(text, text), { className: 'other' }));
+  else input.type = 'text';
+  input.value = text;
 }
 
 /** Returns the value of a field that is changed. One that is added has none, whatever the field is called. */
@@ -93,20 +104,28 @@ form.addEventListener('submit', async (event) => {
 });
 
 /** Returns what an input shows of a value: null looks like an empty text, and an input has one line. */
-const shown = (value) => (value ?? '').replace(/[\r\n]/g, '');
+const shown = (value) => String(value ?? '').replace(/[\r\n]/g, '');
 
-const isEdited = (field) => inputs.get(field).value !== inputs.get(field).defaultValue;
+const isEdited = (field) => isBad(inputs.get(field)) || inputs.get(field).value !== inputs.get(field).defaultValue;
+
+/** Reports whether what stands in an input is no number or day, so that it has no value. */
+const isBad = ({ validity }) => validity.badInput;
 
 /** Returns the fields that the person has edited. An optional one that was cleared has no value. */
 const edited = () => Object.fromEntries([...inputs].filter(([field]) => isEdited(field)).map(
-  ([field, { value, dataset }]) => [field, value === '' && 'optional' in dataset ? null : value],
+  ([field, input]) => [field, input.value === '' && 'optional' in input.dataset ? null : textOf(input)],
 ));
 
 /** Returns the user that the form describes. An input that was not edited leaves what is stored as it is. */
 const written = () => ({ ...Object.fromEntries([...inputs.keys()].map((field) => [field, stored(field)])), ...edited() });
 
-/** Warns, once, of what the service stores as it is and nobody means. Reports whether there is a new warning. */
+/** Says what cannot be saved, or warns, once, of what the service stores as it is and nobody means. Reports whether it did. */
 function warn() {
+  const bad = [...inputs.values()].filter(isBad);
+  if (bad.length > 0) {
+    showErrors(new Map(bad.map((input) => [input, input.validationMessage])));
+    return true;
+  }
   const [name, email] = [inputs.get('name'), inputs.get('email')];
   const doubts = new Map();
   if (isEdited('name') && /^\s+$/.test(name.value)) doubts.set(name, 'This name is blank; save again to keep it');
@@ -197,13 +216,11 @@ function finish(sentence, undo) {
 
 /** Returns the error of each input, or of the form as a whole. */
 function errorsOf(error) {
-  const ofForm = new Map([[form, error.message]]);
-  if (!(error instanceof Refusal)) return ofForm;
-  const used = inputs.get(error.message.split(' ', 1)[0].toLowerCase()); // as in "Email is already used by another user"
-  if (error.status === 409 && used) return new Map([[used, error.message]]);
-  const empty = required.filter(({ value }) => value === '');
-  if (error.status !== 400 || empty.length === 0) return ofForm;
-  return new Map(empty.map((input) => [input, `${input.labels[0].textContent} is required`]));
+  const status = error instanceof Refusal ? error.status : 0;
+  const empty = required.filter(({ value }) => status === 400 && value === '');
+  if (empty.length > 0) return new Map(empty.map((input) => [input, `${input.labels[0].textContent} is required`]));
+  const named = inputs.get(error.message.split(' ', 1)[0].toLowerCase()); // as in "Email is already used by another user"
+  return new Map([[[400, 409].includes(status) && named || form, error.message]]);
 }
 
 /** Shows errors, and takes the person to the first of them. */

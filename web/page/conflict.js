@@ -13,7 +13,7 @@ const words = {
   undo: ['Changed again meanwhile', 'Before', 'Now', 'Write what was before', 'Keep what is now'],
 };
 
-const isSame = (one, other) => (one ?? '') === (other ?? ''); // null and an empty text look the same
+const isSame = (one, other) => String(one ?? '') === String(other ?? ''); // null looks like an empty text, 3 like a typed 3
 
 /** Returns the fields of values that a user has otherwise than when the person decided on them. */
 export const changedMeanwhile = (user, values, base) => Object.keys(values).filter(
@@ -51,8 +51,8 @@ function decide(fields, mine, stored, kind) {
   find('.hint bdi').textContent = stored.name;
   for (const field of inputs.keys()) {
     find(`[data-mine=${field}]`).closest('tr').hidden = !fields.includes(field);
-    find(`[data-mine=${field}]`).textContent = shownValue(mine[field]);
-    find(`[data-stored=${field}]`).textContent = shownValue(stored[field]);
+    find(`[data-mine=${field}]`).textContent = shownValue(field, mine[field]);
+    find(`[data-stored=${field}]`).textContent = shownValue(field, stored[field]);
   }
   dialog.returnValue = '';
   dialog.showModal();

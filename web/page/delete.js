@@ -5,7 +5,7 @@ import { restoreUsers } from './deleted.js';
 import { load } from './list.js';
 import { changeEach, sayLeft, showFailures } from './many.js';
 import { choose } from './selection.js';
-import { count, inputs, keptFor, restorableUntil, say, short, showText } from './show.js';
+import { count, inputs, keptFor, restorableUntil, say, sayValue, short, showText } from './show.js';
 import { done } from './undo.js';
 
 const most = 6; // people that are named; the others are counted
@@ -60,10 +60,10 @@ function ask() {
 
 function person(user) {
   const item = document.createElement('li');
-  const fields = [...inputs].filter(([field, { dataset }]) => user[field] || !('optional' in dataset));
-  for (const [field] of fields.slice(0, mostValues)) {
+  const values = [...inputs].map(([field, { dataset }]) => [field, sayValue(dataset.kind, user[field]), 'optional' in dataset]);
+  for (const [field, text] of values.filter(([, said, isOptional]) => said || !isOptional).slice(0, mostValues)) {
     const part = item.appendChild(document.createElement(field === 'name' ? 'strong' : 'span'));
-    showText(part.appendChild(document.createElement('bdi')), user[field], longest);
+    showText(part.appendChild(document.createElement('bdi')), text, longest);
   }
   return item;
 }

@@ -1,30 +1,32 @@
 // The filters: each is a chip that says it, and takes it away. A form adds one.
 
 import { parameterOf } from './address.js';
-import { sayDay, short } from './show.js';
+import { inputFor, sayDay, sayValue, short, textOf } from './show.js';
 
 const most = 300; // values of a field that are suggested
 const longest = 100; // characters of one
 
 const find = (selector) => document.querySelector(selector);
-const [field, condition, value] = ['#field', '#condition', '#value'].map(find);
+const [field, condition] = ['#field', '#condition'].map(find);
 const suggested = new Map([...field.options].map((option) => [option.value, new Set()]));
 
+let value = find('#value'); // the input that the field has
 let present = []; // the filters of the place
 
-const optionOf = (select, of) => [...select.options].find((option) => option.value === of);
-const kindOf = (name) => optionOf(field, name).dataset.kind;
+const optionOf = (name) => [...field.options].find((option) => option.value === name);
+const kindOf = (name) => optionOf(name).dataset.kind;
+const conditionsOf = (kind) => [...condition.querySelectorAll(`[data-for~=${kind}]`)];
 
 /** Says what users must have: "Department is IT or HR", "Created before 1 Feb 2026". */
 export const sayFilters = (filters) => filters.map(sayFilter).join(' and ');
 
 function sayFilter({ field: name, condition: is, values }) {
-  const words = [optionOf(field, name).textContent, optionOf(condition, is).textContent];
-  if (!is.startsWith('empty')) words.push(values.map((text) => short(sayValue(kindOf(name), text))).join(' or '));
+  const { textContent: label, dataset: { kind } } = optionOf(name);
+  const words = [label, conditionsOf(kind).find((option) => option.value === is).textContent];
+  const say = (text) => (kind === 'time' ? sayDay(text) : sayValue(kind, text) || 'empty');
+  if (!is.startsWith('empty')) words.push(values.map((text) => short(say(text))).join(' or '));
   return words.join(' ');
 }
-
-const sayValue = (kind, text) => (kind === 'time' ? sayDay(text) : text || 'empty');
 
 /** Shows the filters of a place as chips. */
 export function showFilters(filters) {
@@ -43,7 +45,7 @@ export const filtersWithout = (parameter) => present.filter((filter) => paramete
 
 /** Returns the filters with what the form says: one more, or in place of the same one. */
 export function filtersWithForm() {
-  const text = value.disabled ? '' : written(kindOf(field.value), value.value);
+  const text = value.disabled ? '' : written(kindOf(field.value), textOf(value));
   const filter = { field: field.value, condition: condition.value, values: [text] };
   return [...filtersWithout(parameterOf(filter)), filter];
 }
@@ -58,12 +60,11 @@ condition.addEventListener('change', showInput);
 /** Shows the conditions and the input that the kind of the field has, and suggests its values. */
 function showInput() {
   const kind = kindOf(field.value);
-  for (const option of condition.options) option.disabled = option.hidden = !option.dataset.for.split(' ').includes(kind);
-  const [chosen] = condition.selectedOptions;
-  if (!chosen || chosen.disabled) condition.value = [...condition.options].find((option) => !option.disabled).value;
-  if (value.name !== field.value) value.value = ''; // it was another field's
-  value.name = field.value;
-  value.type = kind === 'time' ? 'date' : 'text';
+  const possible = conditionsOf(kind);
+  for (const option of condition.options) option.disabled = option.hidden = !possible.includes(option);
+  (possible.find((option) => option.value === condition.value) ?? possible[0]).selected = true;
+  value = inputFor(field.value, value, 'date');
+  if (value.type !== 'date') value.setAttribute('list', 'values');
   value.hidden = value.disabled = value.labels[0].hidden = condition.value.startsWith('empty');
   find('#values').replaceChildren(...[...suggested.get(field.value)].sort().map((text) => new Option(text)));
 }
@@ -75,9 +76,9 @@ export function suggest(users) {
   }
 }
 
-/** Returns a place that searches for what a filter asks for exactly, or null if there is none. */
+/** Returns a place that searches for the text that a filter asks for exactly, or null if there is none. */
 export function searchInstead(place) {
-  const filter = place.filters.find(({ condition: is }) => is === 'is');
+  const filter = place.filters.find(({ field: name, condition: is }) => is === 'is' && /text|tel|url/.test(kindOf(name)));
   if (!filter) return null;
   return { q: `${place.q} ${filter.values[0]}`.trim(), filters: place.filters.filter((one) => one !== filter) };
 }

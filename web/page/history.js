@@ -48,7 +48,7 @@ function entry({ op, at, by, before, after = {} }) {
   for (const field of fields) {
     const values = [before, after].map((one) => {
       const value = document.createElement('bdi');
-      value.textContent = shownValue(one[field]);
+      value.textContent = shownValue(field, one[field]);
       return value;
     });
     const line = li.querySelector('ul').appendChild(document.createElement('li'));

@@ -182,7 +182,8 @@ async function showDifferences(signal) {
   differences.hidden = changes.length === 0;
   differences.querySelector('tbody').replaceChildren(...changes.map(({ name, field, before, after }) => {
     const row = document.createElement('tr');
-    for (const value of [name, labelOf(field), shownValue(before), shownValue(after)]) showText(row.insertCell(), value, mostOfValue);
+    const values = [before, after].map((value) => shownValue(field, value));
+    for (const text of [name, labelOf(field), ...values]) showText(row.insertCell(), text, mostOfValue);
     return row;
   }));
 }

@@ -168,8 +168,8 @@ async function openNamed() {
 
 // Reload and closing the tab ask before typed text is lost.
 window.addEventListener('beforeunload', (event) => {
-  const inputs = [...document.querySelectorAll(':is(#user, #set)[open] input')];
-  if (inputs.some(({ value, defaultValue, type }) => type !== 'checkbox' && value !== defaultValue)) event.preventDefault();
+  const inputs = [...document.querySelectorAll('#user[open] :is(input, select), #set[open] #set-value')];
+  if (inputs.some(({ value, defaultValue = '' }) => value !== defaultValue)) event.preventDefault();
 });
 
 list.showPlace();

@@ -3,13 +3,14 @@
 import { load } from './list.js';
 import { changeEach, sayLeft, showFailures } from './many.js';
 import { choose, chosenUsers } from './selection.js';
-import { count, inputs, say } from './show.js';
+import { count, inputFor, inputs, say, textOf } from './show.js';
 import { done, undoChanges } from './undo.js';
 
 const dialog = document.querySelector('#set');
 const find = (selector) => dialog.querySelector(selector);
 
-const [field, value, empty] = ['#set-field', '#set-value', '#set-empty'].map(find);
+const [field, empty] = ['#set-field', '#set-empty'].map(find);
+let value = find('#set-value'); // the input that the field has
 
 let working = null; // stops what is under way
 
@@ -27,7 +28,7 @@ find('form').addEventListener('submit', async (event) => {
   const mine = new AbortController();
   working = mine;
   show([], '');
-  await setAll(field.value, empty.checked ? null : value.value, mine.signal);
+  await setAll(field.value, empty.checked ? null : textOf(value), mine.signal);
   if (working === mine) working = null;
 });
 
@@ -38,6 +39,7 @@ dialog.addEventListener('change', sayWhat);
 function sayWhat() {
   const of = field.value === '' ? '' : ` ${inputs.get(field.value).labels[0].textContent} for ${count(chosenUsers().length)}`;
   find('.primary').textContent = (empty.checked ? 'Empty' : 'Set') + of;
+  value = inputFor(field.value, value);
   value.disabled = empty.checked;
 }
 

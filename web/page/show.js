@@ -2,16 +2,27 @@
 // becomes text, never markup.
 
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }); // of days that no zone touches
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 const number = new Intl.NumberFormat();
 const graphemes = new Intl.Segmenter();
 
-const shows = { text: showText, tel: showPhone, time: showDay };
+const shows = { tel: showPhone, url: showAddress, time: showDay };
 
 /** Shows a field of a user in its cell, as its kind is shown. */
-export function showField(cell, value) {
-  shows[cell.dataset.kind](cell.firstElementChild, value);
+export function showField({ dataset: { kind }, firstElementChild: element }, value) {
+  (shows[kind] ?? showText)(element, sayValue(kind, value));
+}
+
+/** Returns a value of a kind as people read it. What does not fit its type stays as it is, and no value is an empty text. */
+export function sayValue(kind, value) {
+  const text = String(value ?? '');
+  if (kind === 'boolean' && text === 'true') return 'Yes';
+  if (kind === 'boolean' && text === 'false') return 'No';
+  if (kind !== 'date') return text;
+  const date = new Date(text); // midnight in UTC
+  return date.toJSON()?.slice(0, 10) === text ? dates.format(date) : text;
 }
 
 /** Returns the day of a time in the reader's zone. What is no time stays as it is. */
@@ -45,6 +56,12 @@ export function showText(element, text, most = Infinity) {
   element.title = (text ?? '').slice(0, 1000);
 }
 
+/** Shows an address, which opens beside the page. */
+function showAddress(element, text) {
+  showText(element, text);
+  if (/^https?:/i.test(text) && URL.canParse(text)) showLink(element, text, '_blank');
+}
+
 /** Shows a number that can be called. */
 function showPhone(element, text) {
   showText(element, text);
@@ -58,15 +75,14 @@ export function showEmail(element, email) {
 }
 
 /** Makes a link of the text of an element. */
-function showLink(element, href) {
-  const link = document.createElement('a');
-  link.href = href;
+function showLink(element, href, target = '') {
+  const link = Object.assign(document.createElement('a'), { href, target, rel: 'noopener noreferrer' });
   link.append(...element.childNodes);
   element.append(link);
 }
 
-/** Returns how a value is shown beside another: none can be seen. */
-export const shownValue = (value) => ((value ?? '') === '' ? '–' : value);
+/** Returns how a value of a field is shown beside another: none can be seen. */
+export const shownValue = (field, value) => sayValue(inputs.get(field).dataset.kind, value) || '–';
 
 /** Returns who made a change, as an entry has it: person:ada or key:hr-sync. */
 export const sayWho = (by) => by.replace(/^person:/, '').replace(/^key:/, 'key ');
@@ -89,9 +105,24 @@ export function initial(name) {
 }
 
 /** The inputs of a user's fields, by field, in the form that the service wrote into the HTML. */
-export const inputs = new Map([...document.querySelectorAll('#user input')].map(
+export const inputs = new Map([...document.querySelectorAll('#user :is(input, select)')].map(
   (input) => [input.dataset.optional ?? input.id, input],
 ));
+const unused = new Map([...inputs].map(([field, input]) => [field, input.cloneNode(true)]));
+
+/** Puts an empty input for a field in the place of another one's, and returns it. What is no field has one of a type. */
+export function inputFor(field, old, type = 'text') {
+  if (old.name === field) return old; // with what was typed
+  const { id, required } = old;
+  const input = unused.get(field)?.cloneNode(true) ?? Object.assign(document.createElement('input'), { type });
+  Object.assign(input, { id, required, name: field, placeholder: '', autocomplete: 'off', spellcheck: false });
+  input.removeAttribute('aria-describedby');
+  old.replaceWith(input);
+  return input;
+}
+
+/** Returns what stands in an input: a number as the service writes it. */
+export const textOf = ({ type, value, valueAsNumber }) => (type === 'number' && value !== '' ? String(valueAsNumber) : value);
 
 let hiding;
 
