@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -191,11 +190,9 @@ func TestTypedTextIsNotLeftWithoutAQuestion(t *testing.T) {
 	ada := visit(t, p, "/")
 	reload := func() error { _, err := chromedp.Call(ada.ctx, page.Reload, page.ReloadParams{}); return err }
 	back := func() error { return chromedp.Do(ada.ctx, chromedp.NavigateBack()) }
-	leave := func() error { _, err := chromedp.Call(ada.ctx, page.Close, cdp.Empty{}); return err }
 	for _, open := range []struct{ button, dialog string }{{"Add user", "Add user"}, {"Change Ada", "Change user"}} {
 		ada.opens(open.button, open.dialog).fills("Name", "Augusta")
 		ada.answers("", false, reload)
-		ada.answers("", false, leave)
 		for range 2 {
 			ada.answers(discard, false, back)
 			ada.expect("the name that was typed", ada.value("Name"), "Augusta")
