@@ -122,5 +122,4 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.55.0
-	pgregory.net/rapid v1.3.0
 )
