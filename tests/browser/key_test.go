@@ -53,6 +53,7 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 	ada.gives(writeKey).lists("Ada")
 	ada.clicks("button", "Add user")
 	ada.fills("Name", "Ben").fills("Email", "ben@example.org").types(kb.Enter).lists("Ben", "Ada")
+	ada.seesNo("dialog", "Add user") // it is saved
 	ada.reloads().lists("Ben", "Ada")
 	ada.expect("where a key may be",
 		evaluate[string](ada, `location.href + document.cookie + Object.values(localStorage)`), ada.origin+"/")

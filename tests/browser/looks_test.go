@@ -126,7 +126,7 @@ func TestControlsThatCanBeUsedLookEnabled(t *testing.T) {
 			'#nobody [data-open=import]', '.tools [data-open=import]'].every((selector) =>
 			getComputedStyle(document.querySelector(selector)).color === getComputedStyle(document.body).color)`), true)
 		ada.expect(scheme+": whether boxes look enabled", evaluate[bool](ada, `[
-			'#all', '#spreadsheet', '[name=conflict][value=skip]'].every((selector) => {
+			'#all', '#spreadsheet', '[name=conflict][value=update]'].every((selector) => {
 			const box = getComputedStyle(document.querySelector(selector));
 			return box.appearance === 'none' &&
 				box.backgroundColor === getComputedStyle(document.querySelector('.card')).backgroundColor;
