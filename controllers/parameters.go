@@ -3,6 +3,7 @@ package controllers
 import (
 	"encoding/base64"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"net/url"
 	"regexp"
@@ -116,6 +117,7 @@ type listParameter = parameter[listRequest]
 type listRequest struct {
 	models.Query
 	equal       map[string]models.Or // a user has one of the values of each field
+	sortedAs    string               // the field that sorts, and its type: another one gives another order
 	after       string               // the place after which a page begins, as next has written it
 	spreadsheet bool
 	sent        sent
@@ -157,7 +159,7 @@ func parseList(parameters parameters[listRequest], query string) (asked listRequ
 	if asked.Sort != "" {
 		meaning = "what the Link of a page with sort=" + asked.Sort + " says"
 		decoded, err := base64.RawURLEncoding.DecodeString(text)
-		text, fits = strings.CutPrefix(string(decoded), asked.Sort+" ")
+		text, fits = strings.CutPrefix(string(decoded), asked.sortedAs+" ")
 		text, place.Key, _ = strings.Cut(text, " ")
 		fits = fits && err == nil
 	}
@@ -175,7 +177,7 @@ func parseList(parameters parameters[listRequest], query string) (asked listRequ
 func (r *listRequest) next(place models.Place) string {
 	after := strconv.FormatInt(place.ID, 10)
 	if r.Sort != "" {
-		after = base64.RawURLEncoding.EncodeToString([]byte(r.Sort + " " + after + " " + place.Key))
+		after = base64.RawURLEncoding.EncodeToString([]byte(r.sortedAs + " " + after + " " + place.Key))
 	}
 	reference := []byte("?")
 	for _, sent := range r.sent {
@@ -211,7 +213,10 @@ func listParameters(fields models.Fields) parameters[listRequest] {
 	columns := fields.Columns()
 	all = append(all, choice("sort", func(asked *listRequest, at int) {
 		if asked.Sort = ""; at > 0 { // users come by id without it, too
-			asked.Sort = columns[at]
+			asked.Sort, asked.sortedAs = columns[at], columns[at]
+			if field := fields.Find(asked.Sort); field != nil && field.Type != nil {
+				asked.sortedAs += fmt.Sprintf(":%x", crc32.ChecksumIEEE([]byte(field.Type.String()))) // choices may be long
+			}
 		}
 	}, columns...))
 	return parameters[listRequest]{"a list", append(all, pageParameters...)}

@@ -79,6 +79,14 @@ func ParseField(declared string) (name string, of *Type, err error) {
 	}}, nil
 }
 
+// String returns the type as USER_FIELDS has it.
+func (t *Type) String() string {
+	if t.Pattern != nil || t == &boolean {
+		return t.Name
+	}
+	return strings.Join(t.Choices, "|")
+}
+
 // Fits reports whether a text is a value as it is stored.
 func (t *Type) Fits(text string) bool {
 	if t.Choices != nil {
