@@ -154,7 +154,8 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 		started = append(started, "node_env", settings.NodeEnv)
 	}
 	counts, ended := countKeys(keys)
-	started = append(append(started, counts...), "backups", settings.Backups.String(), "fields", strings.Join(users.Fields().Names(), ","))
+	started = append(append(started, counts...), "backups", settings.Backups.String(),
+		"fields", strings.Join(users.Fields().Names(), ","))
 	logger.Info("listening", started...)
 	if len(ended) > 0 {
 		logger.Warn("the last day of some keys is over: they are refused", "names", ended)

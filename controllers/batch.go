@@ -172,10 +172,11 @@ func (b *batch) item(in *jsontext.Decoder) (one item, err error) {
 	for name, value := range sent.Headers {
 		one.header.Add(name, value)
 	}
-	for _, name := range b.identity {
+	for i, name := range b.identity {
+		name = http.CanonicalHeaderKey(name)
 		if _, given := one.header[name]; given {
 			who := "key"
-			if name != "Authorization" && name != "X-Api-Key" {
+			if i > 1 {
 				who = "person"
 			}
 			return one, NewError("body_invalid", batchPrefix+"must have no %s of its own: that of the batch counts", at, who)

@@ -14,15 +14,12 @@ type Caller struct {
 	Access string // "full" or "read"; "" where no key is valid, or none is needed
 }
 
-// callerKey names the caller in the context of a request.
-const callerKey = "caller"
+// CallerKey names the [Caller] in the context of a request. Nobody in particular is there where no key is needed.
+const CallerKey = "caller"
 
-// SetCaller notes who sent a request.
-func SetCaller(c *gin.Context, caller Caller) { c.Set(callerKey, caller) }
-
-// CallerOf returns who sent a request: nobody in particular where no key is needed.
+// CallerOf returns who sent a request.
 func CallerOf(c *gin.Context) Caller {
-	caller, _ := c.Value(callerKey).(Caller)
+	caller, _ := c.Value(CallerKey).(Caller)
 	return caller
 }
 

@@ -202,7 +202,8 @@ func (p *postgresPool) trying(ctx context.Context, run func(tx *gorm.DB) error) 
 var errTried = errors.New("only tried")
 
 // copyUsers gives the copy its name when it is complete. An identity has a sequence of its own.
-const copyUsers = `CREATE TEMP TABLE tried (LIKE users INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY INCLUDING INDEXES);
+const copyUsers = `CREATE TEMP TABLE tried
+		(LIKE users INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY INCLUDING INDEXES);
 	DO $$ DECLARE name text; BEGIN
 		FOR name IN SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'tried'::regclass AND NOT indisunique LOOP
 			EXECUTE 'DROP INDEX ' || name;

@@ -1,7 +1,8 @@
 // Package database is the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of HTTP.
 //
 // A creation is one statement of GORM (write.go), and one that records it (changes.go), in a transaction of the pool:
-// sqlite.go or postgres.go. Its answer follows when that is on disk. On SQLite, writes that wait share a transaction (package groupcommit).
+// sqlite.go or postgres.go. Its answer follows when that is on disk. On SQLite, writes that wait share a transaction
+// (package groupcommit).
 //
 // The list of all users comes from memory (list.go) after one question to the pool: was anything committed since? Other
 // reads are in read.go. What the databases do in different ways is behind [pool] and [dialect], in the files that begin

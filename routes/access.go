@@ -54,10 +54,11 @@ func (a Access) allowsHost(request *http.Request) (host string, allowed bool) {
 
 // identity returns the headers that say who sent a request.
 func (a Access) identity() []string {
-	if a.People == nil {
-		return []string{"Authorization", "X-Api-Key"}
+	headers := []string{"Authorization", "X-API-Key"}
+	if a.People != nil {
+		headers = append(headers, a.People.Header, a.People.GroupsHeader)
 	}
-	return []string{"Authorization", "X-Api-Key", a.People.Header, a.People.GroupsHeader}
+	return headers
 }
 
 // checkKey refuses requests under /api/ and /scim/v2 that have no key, an invalid key, or a key that does not allow
@@ -68,9 +69,9 @@ func (a Access) checkKey(c *gin.Context) {
 		return
 	}
 	c.Header("Cache-Control", controllers.KeptPrivate)
-	c.Header("Vary", strings.Replace(strings.Join(a.identity(), ", "), "X-Api-Key", "X-API-Key", 1))
+	c.Header("Vary", strings.Join(a.identity(), ", "))
 	caller, refusal := a.judge(c.Request)
-	controllers.SetCaller(c, caller)
+	c.Set(controllers.CallerKey, caller)
 	if caller.Access != "" {
 		c.Header("X-API-Key-Access", caller.Access) // a client need not try a write to learn what it may do
 	}

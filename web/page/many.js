@@ -11,7 +11,7 @@ const mayNot = ({ status }) => [401, 403].includes(status); // with this key, an
  * of each. Returns those with whom it succeeded, as they were just before; those with whom it failed, and why; and those
  * with whom it was not tried.
  */
-export async function inSteps(users, bar, signal, act) {
+async function inSteps(users, bar, signal, act) {
   const [done, failures] = [[], []];
   let waiting = users;
   bar.hidden = users.length === 1;
