@@ -62,7 +62,7 @@ func TestTheKeyThatREADMEMakesIsInForce(t *testing.T) {
 	p := newDocumentedProject(t)
 	p.users().Create(t, "Ada", "ada@example.org")
 	p.run(p.block("README.md", "users-api key)"))
-	key := strings.TrimSpace(strings.TrimPrefix(p.read(".env"), "API_KEY="))
+	key := strings.TrimPrefix(strings.TrimSpace(p.read(".env")), "API_KEY=")
 	env, err := os.Stat(filepath.Join(p.directory, ".env"))
 	program.Must(t, err)
 	program.Expect(t, "who may read the key", env.Mode(), os.FileMode(0o600))
