@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -101,16 +102,19 @@ const discard = "Discard what you typed?"
 // answers does something until the browser asks a question, and answers it.
 func (p *person) answers(question string, answer bool, act func() error) {
 	p.Helper()
-	questions := chromedp.Events(p.ctx, page.JavascriptDialogOpening)
+	ctx, cancel := context.WithTimeout(p.ctx, program.Patience)
+	defer cancel()
+	questions := chromedp.Events(ctx, page.JavascriptDialogOpening)
 	acted := make(chan error, 1)
 	go func() { acted <- act() }() // until there is an answer
 	for asked, err := range questions {
 		p.must(err)
 		p.expect("the question", asked.Message, question)
 		call(p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: answer})
-		break
+		p.must(<-acted)
+		return
 	}
-	p.must(<-acted)
+	p.Fatalf("nobody asks %q", question)
 }
 
 // tries saves a name and an email that are not taken, until each field says so and the first that does has the focus.
