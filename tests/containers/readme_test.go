@@ -143,7 +143,7 @@ func TestEveryCommandRunsBesideTheServiceAndWithoutIt(t *testing.T) {
 		}
 	}
 	p.run("docker compose start users-api")
-	_, said, err := p.stream([]byte("x"), "run", "--rm", "-T", "users-api", "restore", "-")
+	_, said, err := p.stream([]byte(p.read("users-backup.db")), "run", "--rm", "-T", "users-api", "restore", "-")
 	if err == nil || !strings.Contains(said, "has the database") {
 		t.Errorf("a restore beside the service: %v, %s", err, said)
 	}
