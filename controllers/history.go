@@ -1,10 +1,8 @@
 package controllers
 
 import (
-	"cmp"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,37 +28,22 @@ func fullAccess(c *gin.Context) error {
 	return errHistory
 }
 
-// historyRequest is what the parameters of a history, and of the list of deleted users, ask for.
-type historyRequest struct {
-	text, before string
-	limit        int
-}
-
 // maxHistory is how many entries a response has without limit.
 const maxHistory = 100
 
-var historyParameters = parameters[historyRequest]{"the history of a user", []parameter[historyRequest]{
-	number("limit", 1, maxChanges, func(asked *historyRequest, value int) { asked.limit = value }),
-	{
-		name: "before", meaning: "a cursor, such as that of an entry",
-		set: func(asked *historyRequest, value string) bool {
-			asked.before = value
-			return strings.Count(value, ".") == 3
-		},
-	},
+var historyParameters = parameters{"the history of a user", []parameter{
+	number("limit", 1, maxChanges),
+	text("before", "a cursor, such as that of an entry", func(value string) bool { return strings.Count(value, ".") == 3 }),
 }}
 
-var deletedParameters = historyParameters.and("the list of deleted users", parameter[historyRequest]{
-	name: "q", meaning: "words in UTF-8, of at most " + strconv.Itoa(maxContains) + " characters",
-	set: func(asked *historyRequest, value string) bool {
-		asked.text = value
+var deletedParameters = historyParameters.and("the list of deleted users",
+	text("q", "words in UTF-8, of at most "+strconv.Itoa(maxContains)+" characters", func(value string) bool {
 		return strings.TrimSpace(value) != "" && utf8.RuneCountInString(value) <= maxContains
-	},
-})
+	}))
 
 // History handles GET and HEAD /api/users/:id/changes: 200, 400, 403, 404, 409, 410 or 500.
 func (a *API) History(c *gin.Context) error {
-	asked, err := asksForHistory(c, historyParameters)
+	sent, err := parseHistory(c, historyParameters)
 	if err != nil {
 		return err
 	}
@@ -68,50 +51,43 @@ func (a *API) History(c *gin.Context) error {
 	if !ok {
 		return ErrNoUser
 	}
-	entries, more, err := a.users.History(c.Request.Context(), who, asked.before, cmp.Or(asked.limit, maxHistory))
+	limit := meant(sent, "limit", maxHistory)
+	entries, more, err := a.users.History(c.Request.Context(), who, meant(sent, "before", ""), limit)
 	if err != nil {
 		return err
 	}
-	linkBefore(c, entries, more)
+	linkBefore(c, sent, entries, more)
 	return send(c, http.StatusOK, contentType, a.fields.AppendHistory(nil, entries))
 }
 
 // Deleted handles GET and HEAD /api/users/deleted: 200, 400, 403, 404, 410 or 500.
 func (a *API) Deleted(c *gin.Context) error {
-	asked, err := asksForHistory(c, deletedParameters)
+	sent, err := parseHistory(c, deletedParameters)
 	if err != nil {
 		return err
 	}
-	deletions, more, err := a.users.Deleted(c.Request.Context(), asked.text, asked.before, cmp.Or(asked.limit, maxHistory))
+	limit := meant(sent, "limit", maxHistory)
+	deletions, more, err := a.users.Deleted(c.Request.Context(), meant(sent, "q", ""), meant(sent, "before", ""), limit)
 	if err != nil {
 		return err
 	}
-	linkBefore(c, deletions, more)
+	linkBefore(c, sent, deletions, more)
 	return send(c, http.StatusOK, contentType, a.fields.AppendDeleted(nil, deletions))
 }
 
-func asksForHistory(c *gin.Context, parameters parameters[historyRequest]) (asked historyRequest, err error) {
+func parseHistory(c *gin.Context, parameters parameters) (sent, error) {
 	if err := fullAccess(c); err != nil {
-		return asked, err
+		return nil, err
 	}
 	c.Header("Cache-Control", "no-store")
-	asked, _, err = parameters.parse(c.Request.URL.RawQuery)
-	return asked, err
+	return parameters.parse(c.Request.URL.RawQuery)
 }
 
 // linkBefore links to the entries before the last of a page.
-func linkBefore(c *gin.Context, entries []models.Change, more bool) {
-	if !more {
-		return
+func linkBefore(c *gin.Context, sent sent, entries []models.Change, more bool) {
+	if more {
+		c.Header("Link", sent.link("before", entries[len(entries)-1].Cursor))
 	}
-	reference := "?"
-	for pair := range strings.SplitSeq(c.Request.URL.RawQuery, "&") {
-		if pair != "" && !strings.HasPrefix(pair, "before=") {
-			reference += pair + "&"
-		}
-	}
-	before := url.QueryEscape(entries[len(entries)-1].Cursor)
-	c.Header("Link", "<"+reference+"before="+before+`>; rel="next"`)
 }
 
 // Restore handles POST /api/users/:id/restore: 201, 400, 403, 404, 409 or 500.

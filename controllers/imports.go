@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -75,7 +76,7 @@ type skippedRows struct {
 
 // importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take
 // a long time.
-func (a *API) importFile(c *gin.Context, parameters parameters[importRequest], open openFile) error {
+func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) error {
 	asked, err := parseImport(c, parameters)
 	if err != nil {
 		return err
@@ -233,28 +234,28 @@ type importRequest struct {
 }
 
 var (
-	csvImport = ndjsonImport.and("an import", choice("spreadsheet",
-		func(asked *importRequest, at int) { asked.spreadsheet = at == 0 }, "true", "false"))
-	ndjsonImport = parameters[importRequest]{"an import", []parameter[importRequest]{
-		choice("dry_run", func(asked *importRequest, at int) { asked.DryRun = at == 0 }, "true", "false"),
-		choice("on_conflict", func(asked *importRequest, at int) { asked.OnConflict = database.Conflict(at) }, conflicts...),
-		choice("empty", func(asked *importRequest, at int) { asked.KeepValues = true }, "keep"),
-		choice("on_error", func(asked *importRequest, at int) { asked.SkipRefused = true }, "skip"),
-		choice("on_missing", func(asked *importRequest, at int) { asked.DeleteMissing = true }, "delete"),
-		number("max_deletes", 0, 1_000_000_000, func(asked *importRequest, value int) { asked.MaxDeletes = value }),
+	forSpreadsheet = choice("spreadsheet", "true", "false")
+	csvImport      = ndjsonImport.and("an import", forSpreadsheet)
+	ndjsonImport   = parameters{"an import", []parameter{
+		choice("dry_run", "true", "false"), choice("on_conflict", conflicts...), choice("empty", "keep"),
+		choice("on_error", "skip"), choice("on_missing", "delete"), number("max_deletes", 0, 1_000_000_000),
 	}}
 )
 
 var conflicts = []string{database.ConflictFails: "fail", database.ConflictSkips: "skip", database.ConflictUpdates: "update"}
 
 // parseImport reads the parameters of an import, and refuses a form.
-func parseImport(c *gin.Context, parameters parameters[importRequest]) (importRequest, error) {
+func parseImport(c *gin.Context, parameters parameters) (asked importRequest, err error) {
 	kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") {
-		return importRequest{}, NewError("form_refused", // without a host: behind a proxy, only the client knows the URL
+		return asked, NewError("form_refused", // without a host: behind a proxy, only the client knows the URL
 			"Send the file itself to the same URL, not a form: curl --data-binary @people%s URL", path.Ext(c.FullPath()))
 	}
-	asked, sent, err := parameters.parse(c.Request.URL.RawQuery)
+	sent, err := parameters.parse(c.Request.URL.RawQuery)
+	asked.DryRun, asked.spreadsheet = meant(sent, "dry_run", "") == "true", meant(sent, "spreadsheet", "") == "true"
+	asked.OnConflict = database.Conflict(slices.Index(conflicts, meant(sent, "on_conflict", "fail")))
+	asked.KeepValues, asked.SkipRefused, asked.DeleteMissing = sent.has("empty"), sent.has("on_error"), sent.has("on_missing")
+	asked.MaxDeletes = meant(sent, "max_deletes", 0)
 	switch {
 	case err != nil:
 	case asked.KeepValues && asked.OnConflict != database.ConflictUpdates:

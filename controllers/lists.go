@@ -15,11 +15,7 @@ import (
 // List handles GET and HEAD /api/users: 200, 304, 400, 500 or 503. Without parameters it is the specification's list,
 // which comes from memory if it fits there.
 func (a *API) List(c *gin.Context) error {
-	asked, err := parseList(a.list, c.Request.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	if len(asked.sent) == 0 {
+	if c.Request.URL.RawQuery == "" {
 		isCached, err := a.users.List(c.Request.Context(), func(list *database.List) error {
 			Revalidate(c)
 			c.Header("Changes-Cursor", list.Cursor)
@@ -32,25 +28,17 @@ func (a *API) List(c *gin.Context) error {
 			return err
 		}
 	}
-	return a.sendUsers(c, &asked, format{contentType: contentType, render: renderJSON})
+	return a.sendUsers(c, a.list, format{contentType: contentType, render: renderJSON})
 }
 
 // ExportCSV handles GET and HEAD /api/users.csv: 200, 206, 304, 400, 416, 500 or 503.
 func (a *API) ExportCSV(c *gin.Context) error {
-	asked, err := parseList(a.csvList, c.Request.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	return a.sendUsers(c, &asked, format{"text/csv; charset=utf-8", "csv", renderCSV})
+	return a.sendUsers(c, a.csvList, format{"text/csv; charset=utf-8", "csv", renderCSV})
 }
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
 func (a *API) ExportNDJSON(c *gin.Context) error {
-	asked, err := parseList(a.list, c.Request.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	return a.sendUsers(c, &asked, format{"application/x-ndjson", "ndjson", renderNDJSON})
+	return a.sendUsers(c, a.list, format{"application/x-ndjson", "ndjson", renderNDJSON})
 }
 
 // format is how users are written.
@@ -83,17 +71,21 @@ func renderNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*mo
 
 // sendUsers sends the requested users, as of one moment: first it writes all of them. It reads one user more than the
 // limit, to know whether others follow.
-func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
+func (a *API) sendUsers(c *gin.Context, parameters parameters, as format) error {
+	asked, err := parseList(parameters, c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
 	spool := a.newSpool(c.Request.Context())
 	defer spool.close()
-	begin, end, row := as.render(a.fields, asked.spreadsheet)
+	begin, end, row := as.render(a.fields, meant(asked.sent, "spreadsheet", "") == "true")
 	_, _ = io.WriteString(spool, begin) // into memory
 	query := asked.Query
 	if query.Limit > 0 {
 		query.Limit++
 	}
 	users, last, more := 0, models.User{}, false
-	err := a.users.Query(c.Request.Context(), query, func(result database.Result) error {
+	err = a.users.Query(c.Request.Context(), query, func(result database.Result) error {
 		c.Header("Changes-Cursor", result.Cursor)
 		if query.Count {
 			c.Header("X-Total-Count", strconv.FormatInt(result.Total, 10))
@@ -117,7 +109,7 @@ func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 		return err
 	}
 	if more { // the tag is that of the Link, too: a 304 could not take back the one that a client has
-		c.Header("Link", "<"+asked.next(last.Place())+`>; rel="next"`)
+		c.Header("Link", asked.next(last.Place()))
 		_, _ = spool.sum.Write([]byte{'>'})
 	}
 	content, size, tag, err := spool.content()

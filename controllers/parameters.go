@@ -15,17 +15,17 @@ import (
 	"users-api/models"
 )
 
-// parameters are what a query string may contain, and what each sets of a request. Anything unknown is an error for the
-// client: a misspelt filter must not list all users, and a misspelt dry_run must not store anything.
-type parameters[Request any] struct {
+// parameters are what a query string may contain. Anything unknown is an error for the client: a misspelt filter must not
+// list all users, and a misspelt dry_run must not store anything.
+type parameters struct {
 	of  string // what they belong to, with its article
-	all []parameter[Request]
+	all []parameter
 }
 
-type parameter[Request any] struct {
-	name, meaning string                                  // the meaning describes the valid values
-	set           func(asked *Request, value string) bool // stores a value, and reports whether it is valid
-	isValue       bool                                    // it is a value of users, and may be given again
+type parameter struct {
+	name, meaning string                                    // the meaning describes the valid values
+	isValue       bool                                      // it is a value of users, and may be given again
+	read          func(value string) (meant any, isIt bool) // what a value stands for, and whether it is valid
 }
 
 // maxValues is how many values of users a request may name, and how many words q may have: each is compared with those of
@@ -35,21 +35,44 @@ const maxValues = 100
 // sent are the parameters of a request, in the order in which they were sent.
 type sent []sentParameter
 
-type sentParameter struct{ name, value string }
+type sentParameter struct {
+	parameter
+	value string
+	meant any
+}
 
 func (s sent) has(name string) bool {
 	return slices.ContainsFunc(s, func(sent sentParameter) bool { return sent.name == name })
 }
 
-// and returns the parameters of something that takes one more.
-func (p parameters[Request]) and(of string, more parameter[Request]) parameters[Request] {
-	return parameters[Request]{of, append(slices.Clip(p.all), more)}
+// meant returns what the value of a parameter stands for, or something else if it was not sent.
+func meant[T any](all sent, name string, otherwise T) T {
+	for _, sent := range all {
+		if sent.name == name {
+			return sent.meant.(T)
+		}
+	}
+	return otherwise
 }
 
-func (p parameters[Request]) parse(query string) (asked Request, all sent, err error) {
-	if query == "" {
-		return asked, nil, nil
+// link returns the header that leads to the next page: all parameters of the request, with another place. It is only a
+// query, so that it works behind any prefix that a proxy puts before the path.
+func (s sent) link(name, place string) string {
+	reference := ""
+	for _, sent := range s {
+		if sent.name != name {
+			reference += sent.name + "=" + url.QueryEscape(sent.value) + "&"
+		}
 	}
+	return "<?" + reference + name + "=" + url.QueryEscape(place) + `>; rel="next"`
+}
+
+// and returns the parameters of something that takes one more.
+func (p parameters) and(of string, more parameter) parameters {
+	return parameters{of, append(slices.Clip(p.all), more)}
+}
+
+func (p parameters) parse(query string) (all sent, err error) {
 	values := 0
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
@@ -59,147 +82,144 @@ func (p parameters[Request]) parse(query string) (asked Request, all sent, err e
 		if decoded, err := url.QueryUnescape(name); err == nil {
 			name = decoded
 		}
-		at := slices.IndexFunc(p.all, func(known parameter[Request]) bool { return known.name == name })
+		at := slices.IndexFunc(p.all, func(known parameter) bool { return known.name == name })
 		if at < 0 {
-			return asked, nil, NewError("parameter_unknown", `Unknown parameter "%s": %s takes %s`, Shorten(name), p.of,
+			return nil, NewError("parameter_unknown", `Unknown parameter "%s": %s takes %s`, Shorten(name), p.of,
 				join(p.names(), "and"))
 		}
-		meaning := p.all[at].meaning
+		sent := sentParameter{parameter: p.all[at]}
 		switch {
-		case p.all[at].isValue:
+		case sent.isValue:
 			if values++; values > maxValues {
-				return asked, nil, NewError("parameter_invalid",
+				return nil, NewError("parameter_invalid",
 					"The parameter %s must be one of at most %d values of users in a request", name, maxValues)
 			}
 		case all.has(name):
-			return asked, nil, NewError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
+			return nil, NewError("parameter_invalid", "The parameter %s must be given once, as %s", name, sent.meaning)
 		}
-		if value, err = url.QueryUnescape(value); err != nil {
-			meaning += ", with each % of it written as %25"
+		isValid := false
+		if sent.value, err = url.QueryUnescape(value); err != nil {
+			sent.meaning += ", with each % of it written as %25"
+		} else if utf8.ValidString(sent.value) {
+			sent.meant, isValid = sent.read(sent.value)
 		}
-		if err != nil || !utf8.ValidString(value) || !p.all[at].set(&asked, value) {
-			return asked, nil, NewError("parameter_invalid", "The parameter %s must be %s", name, meaning)
+		if !isValid {
+			return nil, NewError("parameter_invalid", "The parameter %s must be %s", name, sent.meaning)
 		}
-		all = append(all, sentParameter{name, value})
+		all = append(all, sent)
 	}
-	return asked, all, nil
+	return all, nil
 }
 
-func (p parameters[Request]) names() (names []string) {
+func (p parameters) names() (names []string) {
 	for _, known := range p.all {
 		names = append(names, known.name)
 	}
 	return names
 }
 
-// choice returns a parameter that has one of a few values. set takes the place of its value among them.
-func choice[Request any](name string, set func(asked *Request, at int), values ...string) parameter[Request] {
-	return parameter[Request]{name: name, meaning: join(values, "or"), set: func(asked *Request, value string) bool {
-		at := slices.Index(values, value)
-		set(asked, at)
-		return at >= 0
-	}}
+// text returns a parameter that stands for itself.
+func text(name, meaning string, isValid func(value string) bool) parameter {
+	return parameter{name: name, meaning: meaning, read: func(value string) (any, bool) { return value, isValid(value) }}
+}
+
+// choice returns a parameter that has one of a few values.
+func choice(name string, values ...string) parameter {
+	return text(name, join(values, "or"), func(value string) bool { return slices.Contains(values, value) })
 }
 
 // number returns a parameter that is a whole number within a range.
-func number[Request any](name string, least, most int64, set func(asked *Request, value int)) parameter[Request] {
+func number(name string, least, most int64) parameter {
 	meaning := fmt.Sprintf("a whole number from %d to %d", least, most)
-	return parameter[Request]{name: name, meaning: meaning, set: func(asked *Request, value string) bool {
+	return parameter{name: name, meaning: meaning, read: func(value string) (any, bool) {
 		number, ok := ParseID(value)
-		set(asked, int(number))
-		return ok && least <= number && number <= most
+		return int(number), ok && least <= number && number <= most
 	}}
 }
 
-// listParameter is a parameter of a list, or of an export, and listRequest what all of them ask for.
-type listParameter = parameter[listRequest]
-
+// listRequest is what the parameters of a list, or of an export, ask for.
 type listRequest struct {
 	models.Query
-	equal       map[string]models.Or // a user has one of the values of each field
-	sortedAs    string               // the field that sorts, and its type: another one gives another order
-	after       string               // the place after which a page begins, as next has written it
-	spreadsheet bool
-	sent        sent
-}
-
-// allow lets users have one more value in a field.
-func (r *listRequest) allow(field string, equal models.Condition) {
-	if r.equal == nil {
-		r.equal = map[string]models.Or{}
-	}
-	r.equal[field] = append(r.equal[field], equal)
+	sortedAs string // the field that sorts, and its type: another one gives another order
+	sent     sent
 }
 
 // parseList reads the parameters of a list, and checks those that depend on one another: what after may be depends on the
 // sort.
-func parseList(parameters parameters[listRequest], query string) (asked listRequest, err error) {
-	asked, all, err := parameters.parse(query)
+func parseList(parameters parameters, query string) (asked listRequest, err error) {
+	all, err := parameters.parse(query)
 	if err != nil {
 		return asked, err
 	}
-	asked.sent = all
-	for _, field := range slices.Sorted(maps.Keys(asked.equal)) { // in one order, so that a statement is prepared once
-		anyOf := asked.equal[field]
+	asked.sent, asked.Limit, asked.sortedAs = all, meant(all, "limit", 0), meant(all, "sort", "")
+	asked.Descending, asked.Count = meant(all, "order", "") == "desc", all.has("count")
+	asked.Sort, _, _ = strings.Cut(asked.sortedAs, ":")
+	equal := map[string]models.Or{} // a user has one of the values of each field
+	for _, sent := range all {
+		condition, isCondition := sent.meant.(models.Condition)
+		switch {
+		case !isCondition:
+		case sent.isValue && !strings.HasSuffix(sent.name, "!"):
+			equal[sent.name] = append(equal[sent.name], condition)
+		default:
+			asked.Where = append(asked.Where, condition)
+		}
+	}
+	for _, field := range slices.Sorted(maps.Keys(equal)) { // in one order, so that a statement is prepared once
+		anyOf := equal[field]
 		if len(anyOf) == 1 { // an index finds the user with one email only if it stands by itself
 			asked.Where = append(asked.Where, anyOf[0])
 		} else {
 			asked.Where = append(asked.Where, anyOf)
 		}
 	}
-	if asked.sent.has("sort") && asked.Limit == 0 {
+	if all.has("sort") && asked.Limit == 0 {
 		return asked, NewError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
 	}
-	if asked.after == "" {
-		return asked, nil
+	if all.has("after") {
+		asked.After, err = asked.place(meant(all, "after", ""))
 	}
-	var place models.Place
-	text, meaning := asked.after, "the id of a user"
-	fits := true
-	if asked.Sort != "" {
-		meaning = "what the Link of a page with sort=" + asked.Sort + " says"
-		decoded, err := base64.RawURLEncoding.DecodeString(text)
-		text, fits = strings.CutPrefix(string(decoded), asked.sortedAs+" ")
-		text, place.Key, _ = strings.Cut(text, " ")
-		fits = fits && err == nil
-	}
-	id, isID := ParseID(text)
-	if !fits || !isID {
-		return asked, NewError("parameter_invalid", "The parameter after must be %s", meaning)
-	}
-	place.ID = id
-	asked.After = &place
-	return asked, nil
+	return asked, err
 }
 
-// next returns the reference of the page after a place: all parameters of the request, with another after. It is only a
-// query, so that it works behind any prefix that a proxy puts before the path.
+// place returns the place that a page begins after, as next has written it.
+func (r *listRequest) place(after string) (*models.Place, error) {
+	place, meaning, fits := models.Place{}, "the id of a user", true
+	if r.Sort != "" {
+		meaning = "what the Link of a page with sort=" + r.Sort + " says"
+		decoded, err := base64.RawURLEncoding.DecodeString(after)
+		after, fits = strings.CutPrefix(string(decoded), r.sortedAs+" ")
+		after, place.Key, _ = strings.Cut(after, " ")
+		fits = fits && err == nil
+	}
+	id, isID := ParseID(after)
+	if !fits || !isID {
+		return nil, NewError("parameter_invalid", "The parameter after must be %s", meaning)
+	}
+	place.ID = id
+	return &place, nil
+}
+
+// next returns the Link to the page after a place.
 func (r *listRequest) next(place models.Place) string {
 	after := strconv.FormatInt(place.ID, 10)
 	if r.Sort != "" {
 		after = base64.RawURLEncoding.EncodeToString([]byte(r.sortedAs + " " + after + " " + place.Key))
 	}
-	reference := []byte("?")
-	for _, sent := range r.sent {
-		if sent.name != "after" {
-			reference = append(reference, sent.name+"="+url.QueryEscape(sent.value)+"&"...)
-		}
-	}
-	return string(append(reference, "after="+after...))
+	return r.sent.link("after", after)
 }
 
 // maxContains is the maximum length of q, in characters: the time of a search grows with it and with the names.
 const maxContains = 1000
 
 // listParameters returns the parameters of GET /api/users.
-func listParameters(fields models.Fields) parameters[listRequest] {
+func listParameters(fields models.Fields) parameters {
 	all := valueParameters(fields)
 	meaning := fmt.Sprintf("words that are parts of any field, in UTF-8, of at most %d characters, and at most %d of them",
 		maxContains, maxValues)
-	all = append(all, listParameter{name: "q", meaning: meaning, set: func(asked *listRequest, value string) bool {
-		asked.Where = append(asked.Where, models.Search(value))
+	all = append(all, parameter{name: "q", meaning: meaning, read: func(value string) (any, bool) {
 		words := len(strings.Fields(value))
-		return words > 0 && words <= maxValues && utf8.RuneCountInString(value) <= maxContains
+		return models.Search(value), words > 0 && words <= maxValues && utf8.RuneCountInString(value) <= maxContains
 	}})
 	for _, column := range fields.Times() {
 		done := strings.TrimSuffix(column, "at") // created_ or updated_
@@ -211,55 +231,39 @@ func listParameters(fields models.Fields) parameters[listRequest] {
 		}
 	}
 	columns := fields.Columns()
-	all = append(all, choice("sort", func(asked *listRequest, at int) {
-		if asked.Sort = ""; at > 0 { // users come by id without it, too
-			asked.Sort, asked.sortedAs = columns[at], columns[at]
-			if field := fields.Find(asked.Sort); field != nil && field.Type != nil {
-				asked.sortedAs += fmt.Sprintf(":%x", crc32.ChecksumIEEE([]byte(field.Type.String()))) // choices may be long
-			}
+	sort := parameter{name: "sort", meaning: join(columns, "or"), read: func(value string) (any, bool) {
+		if field := fields.Find(value); field != nil && field.Type != nil {
+			return fmt.Sprintf("%s:%x", value, crc32.ChecksumIEEE([]byte(field.Type.String()))), true // choices may be long
 		}
-	}, columns...))
-	return parameters[listRequest]{"a list", append(all, pageParameters...)}
+		if value == "id" {
+			return "", true // as without it
+		}
+		return value, slices.Contains(columns, value)
+	}}
+	return parameters{"a list", append(all, sort, number("limit", 1, 1000),
+		text("after", "the id of a user, or with sort what the Link of a page says", isGiven),
+		choice("order", "asc", "desc"), choice("count", "true"))}
 }
 
-// pageParameters say which of the users that match are listed.
-var pageParameters = []listParameter{
-	number("limit", 1, 1000, func(asked *listRequest, value int) { asked.Limit = value }),
-	{
-		name: "after", meaning: "the id of a user, or with sort what the Link of a page says",
-		set: func(asked *listRequest, value string) bool {
-			asked.after = value
-			return value != ""
-		},
-	},
-	choice("order", func(asked *listRequest, at int) { asked.Descending = at == 1 }, "asc", "desc"),
-	choice("count", func(asked *listRequest, at int) { asked.Count = true }, "true"),
-}
+func isGiven(value string) bool { return value != "" }
 
 // valueParameters returns the parameters that are values of users: the id, each field, and each field with another value.
-func valueParameters(fields models.Fields) []listParameter {
-	all := []listParameter{{name: "id", meaning: "the id of a user", isValue: true, set: func(asked *listRequest, value string) bool {
+func valueParameters(fields models.Fields) []parameter {
+	all := []parameter{{name: "id", meaning: "the id of a user", isValue: true, read: func(value string) (any, bool) {
 		equal, _ := fields.Compare("id", models.Equal, value)
-		asked.allow("id", equal)
 		_, isID := ParseID(value)
-		return isID
+		return equal, isID
 	}}}
 	for _, field := range fields.Settable() {
+		meaning := "the whole " + field.Name + " of a user, in UTF-8"
+		if field.Type != nil {
+			meaning = strings.TrimSuffix(field.Type.Meaning, "null") + "empty"
+		}
 		for i, operator := range []models.Operator{models.Equal, models.NotEqual} {
-			name := field.Name + strings.Repeat("!", i)
-			meaning := "the whole " + field.Name + " of a user, in UTF-8"
-			if field.Type != nil {
-				meaning = strings.TrimSuffix(field.Type.Meaning, "null") + "empty"
-			}
-			all = append(all, listParameter{name: name, meaning: meaning, isValue: true, set: func(asked *listRequest, value string) bool {
+			all = append(all, parameter{field.Name + strings.Repeat("!", i), meaning, true, func(value string) (any, bool) {
 				stored, isOfType := field.Type.Read(value)
 				condition, ok := fields.Compare(field.Name, operator, stored)
-				if operator == models.Equal {
-					asked.allow(field.Name, condition)
-				} else {
-					asked.Where = append(asked.Where, condition)
-				}
-				return ok && (isOfType || value == "")
+				return condition, ok && (isOfType || value == "")
 			}})
 		}
 	}
@@ -267,25 +271,19 @@ func valueParameters(fields models.Fields) []listParameter {
 }
 
 // rangeOf returns a parameter that compares a value of a field as its type orders it.
-func rangeOf(field *models.Field, end string, operator models.Operator) listParameter {
+func rangeOf(field *models.Field, end string, operator models.Operator) parameter {
 	meaning := strings.TrimSuffix(field.Type.Meaning, " or null")
-	return listParameter{name: field.Name + end, meaning: meaning, set: func(asked *listRequest, value string) bool {
+	return parameter{name: field.Name + end, meaning: meaning, read: func(value string) (any, bool) {
 		stored, ok := field.Type.Read(value)
-		if ok {
-			place := []byte(field.Type.Order(stored))
-			asked.Where = append(asked.Where, models.Comparison{Column: field.Name, Operator: operator, Value: place})
-		}
-		return ok
+		return models.Comparison{Column: field.Name, Operator: operator, Value: []byte(field.Type.Order(stored))}, ok
 	}}
 }
 
 // bound returns a parameter that compares a time of users.
-func bound(fields models.Fields, name, column string, operator models.Operator) listParameter {
+func bound(fields models.Fields, name, column string, operator models.Operator) parameter {
 	const meaning = "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00"
-	return listParameter{name: name, meaning: meaning, set: func(asked *listRequest, value string) bool {
-		condition, ok := fields.Compare(column, operator, value)
-		asked.Where = append(asked.Where, condition)
-		return ok
+	return parameter{name: name, meaning: meaning, read: func(value string) (any, bool) {
+		return fields.Compare(column, operator, value)
 	}}
 }
 

@@ -3,10 +3,12 @@
 package controllers
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/sync/semaphore"
@@ -21,18 +23,22 @@ type API struct {
 	fields        models.Fields
 	settable      models.Fields // those that a client may set
 	logger        *slog.Logger  // of imports
-	list, csvList parameters[listRequest]
+	list, csvList parameters
 	// places and readersPlaces are held by answers of some size in memory.
 	places, readersPlaces *semaphore.Weighted
+
+	stop    context.Context // as for NewAPI
+	waiting atomic.Int64    // clients that wait for changes
 }
 
-// NewAPI returns the handlers for the users in a storage.
-func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger) *API {
+// NewAPI returns the handlers for the users in a storage. No client waits for changes once stop ends.
+func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger, stop context.Context) *API {
 	list := listParameters(fields)
-	forSpreadsheet := func(asked *listRequest, at int) { asked.spreadsheet = at == 0 }
-	csvList := list.and("an export", choice("spreadsheet", forSpreadsheet, "true", "false"))
-	places := func() *semaphore.Weighted { return semaphore.NewWeighted(answersInMemory) }
-	return &API{users, fields, fields.Settable(), logger, list, csvList, places(), places()}
+	return &API{
+		users: users, fields: fields, settable: fields.Settable(), logger: logger,
+		list: list, csvList: list.and("an export", forSpreadsheet),
+		places: semaphore.NewWeighted(answersInMemory), readersPlaces: semaphore.NewWeighted(answersInMemory), stop: stop,
+	}
 }
 
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a

@@ -60,10 +60,9 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	bodies := newBodies(l)
 	admit, admitBatch := bodies.admit(bodies.large, bodies.large, smallBody), bodies.admit(bodies.batches, bodies.readBatches, 0)
 	engine := s.engine(bodies)
-	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
-	feed := &controllers.Feed{Users: s.Users, Fields: s.Fields, Stop: ending}
+	api := controllers.NewAPI(s.Users, s.Fields, s.Logger, ending)
 	provisioning := scim.NewAPI(s.Users, s.Fields)
-	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", feed.Waiting)
+	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", api.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
 	engine.NoRoute(provisioning.Check, func(c *gin.Context) { controllers.Refuse(c, controllers.ErrNoPath) })
 	noMethod := func(c *gin.Context) {
@@ -95,7 +94,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	one.Match(reads, "/changes", handle(api.History))
 	one.DELETE("/changes", handle(api.Erase))
 	one.POST("/restore", admit, handle(api.Restore))
-	engine.Match(reads, "/api/changes", handle(feed.Get))
+	engine.Match(reads, "/api/changes", handle(api.Changes))
 	engine.Match(reads, csvPath, handle(api.ExportCSV))
 	engine.POST(csvPath, bodies.admitFile, handle(api.ImportCSV))
 	engine.Match(reads, ndjsonPath, handle(api.ExportNDJSON))
