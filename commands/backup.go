@@ -25,7 +25,7 @@ as much room.
 
   users-api backup /mnt/backups/users-backup.db
   users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db`,
-		Args: needsOne("FILE or -"),
+		Args: cobra.ExactArgs(1),
 		RunE: backUp,
 	}
 }
@@ -102,7 +102,7 @@ With compose:
   docker compose stop users-api &&
   docker compose run --rm -T users-api restore - <users-backup.db &&
   docker compose start users-api`,
-		Args: needsOne("FILE or -"),
+		Args: cobra.ExactArgs(1),
 		RunE: restore,
 	}
 }

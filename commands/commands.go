@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,19 +53,18 @@ func NewRoot() *cobra.Command {
 		Short:   "a registry of users as JSON over HTTP",
 		Long:    about(),
 		Version: version + " (" + revision + ")",
-		Args:    noArguments,
+		Args:    helpful(cobra.NoArgs),
 		RunE:    func(root *cobra.Command, _ []string) error { return Serve(root.Context()) },
 
 		SilenceErrors: true, // Run prints them, on one line
 		SilenceUsage:  true,
-
-		SuggestionsMinimumDistance: 2,
 	}
 	root.SetVersionTemplate("users-api {{.Version}}\n")
-	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
+	root.SetFlagErrorFunc(seeHelp)
 	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newAddField(), newIgnoreEmailCase(),
 		newChanges(), newIndexSearch(), newKey(), newLicenses())
 	for _, command := range root.Commands() {
+		command.Args = helpful(command.Args)
 		command.DisableFlagsInUseLine = true // a command says its own, and all have --help
 		if !strings.Contains(command.Long, "compose") {
 			command.Long += "\n\n" + withCompose
@@ -92,44 +90,18 @@ Settings are environment variables:
 	return text
 }
 
-// noArguments refuses arguments to a command that takes none. An argument to users-api itself is an unknown command.
-func noArguments(command *cobra.Command, arguments []string) error {
-	switch {
-	case len(arguments) == 0:
-		return nil
-	case command.HasParent():
-		return seeHelp(command, fmt.Sprintf("%s takes no arguments, and got %q", command.Name(), arguments))
-	}
-	problem := fmt.Sprintf("there is no command %q", arguments[0])
-	if similar := command.SuggestionsFor(arguments[0]); len(similar) > 0 {
-		problem += "; did you mean " + strings.Join(similar, " or ") + "?"
-	}
-	return seeHelp(command, problem)
-}
-
-// seeHelp returns an error about the arguments of a command that points to the command's help.
-func seeHelp(command *cobra.Command, problem string) error {
-	return fmt.Errorf("%s; see `%s --help`", problem, command.CommandPath())
-}
-
-// needsOne checks that a command has one argument, and that it is one of some words, if there are any.
-func needsOne(argument string, words ...string) cobra.PositionalArgs {
+// helpful lets what is wrong with the arguments of a command point to its help.
+func helpful(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, arguments []string) error {
-		if len(arguments) != 1 || arguments[0] == "" || len(words) > 0 && !slices.Contains(words, arguments[0]) {
-			return seeHelp(command, fmt.Sprintf("%s needs one argument, %s, and got %q", command.Name(), argument, arguments))
+		if err := check(command, arguments); err != nil {
+			return seeHelp(command, err)
 		}
 		return nil
 	}
 }
 
-// needsSome checks that a command has arguments, none of which is empty.
-func needsSome(argument string) cobra.PositionalArgs {
-	return func(command *cobra.Command, arguments []string) error {
-		if len(arguments) == 0 || slices.Contains(arguments, "") {
-			return seeHelp(command, fmt.Sprintf("%s needs one argument, %s, or several, and got %q", command.Name(), argument, arguments))
-		}
-		return nil
-	}
+func seeHelp(command *cobra.Command, err error) error {
+	return fmt.Errorf("%w; see `%s --help`", err, command.CommandPath())
 }
 
 // Set by the linker in a release build: see the Dockerfile.

@@ -20,7 +20,7 @@ func newHealthcheck() *cobra.Command {
 		Long: `Asks the service on this machine, at PORT, whether it is up. The exit code is 1 when it is not.
 
 The health check of the image runs it, inside of the container: ` + "`docker compose ps`" + ` shows what it has found.`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: healthcheck,
 	}
 }

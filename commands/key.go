@@ -24,25 +24,19 @@ that the file contains no secret, and the key itself on stderr, once. A running 
 SIGHUP. The log has the name at each request.
 
   users-api key hr-sync >> api_key`,
-		Args: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) > 1 {
-				return seeHelp(command, fmt.Sprintf("key takes one argument, NAME, and got %q", arguments))
-			}
-			for _, name := range arguments {
-				if err := config.CheckKeyName(name); err != nil {
-					return seeHelp(command, fmt.Sprintf("%q is %v", name, err))
-				}
-			}
-			return nil
-		},
-		Run: func(_ *cobra.Command, arguments []string) {
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, arguments []string) error {
 			key := rand.Text()
 			if len(arguments) == 0 {
 				fmt.Println(key)
-				return
+				return nil
+			}
+			if err := config.CheckKeyName(arguments[0]); err != nil {
+				return fmt.Errorf("%q is %w", arguments[0], err)
 			}
 			fmt.Println(config.KeyLine(arguments[0], key))
 			fmt.Fprintln(os.Stderr, key)
+			return nil
 		},
 	}
 }

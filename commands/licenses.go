@@ -20,7 +20,7 @@ func newLicenses() *cobra.Command {
 		Short: "Print the licences of all software in the program",
 		Long: "Prints the licences of all software in the program: " +
 			"the modules that are linked in, Go, and Swagger UI.",
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			text, err := gzip.NewReader(strings.NewReader(licenses))
 			if err != nil {

@@ -54,15 +54,15 @@ each NAME in USER_FIELDS.
 
   users-api add-field phone department
   users-api add-field --unique employee_no`,
-		Args: needsSome("NAME"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, names []string) error {
 			own := models.NewFields().OptionalNames() // which a table of before may lack
 			added := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(own, name) })
 			if err := controllers.CheckAdded(added); err != nil {
-				return seeHelp(command, err.Error())
+				return seeHelp(command, err)
 			}
 			if slices.ContainsFunc(added, func(name string) bool { return strings.Contains(name, ":") }) {
-				return seeHelp(command, "a column holds text whatever the type of its field is: name it without the type")
+				return errors.New("a column holds text whatever the type of its field is: name it without the type")
 			}
 			all, serve := strings.Join(names, ", "), "start the service again"
 			if len(added) > 0 {
@@ -100,7 +100,7 @@ If some users have the same email already, nothing is changed, and the command p
 The service may run meanwhile, and follows it from its next start on. To undo it: DROP INDEX users_email_nocase
 
   users-api ignore-email-case`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return changeSchema(command.Context(),
 				"creating the unique index users_email_nocase, which ignores the case of A to Z, on",
@@ -124,7 +124,8 @@ itself may not: run it once as the owner of the table users.
 The service may run meanwhile, and needs no restart.
 
   users-api changes restart`,
-		Args: needsOne("restart", "restart"),
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"restart"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			return changeSchema(command.Context(), "beginning the feed of changes again, in users_changes, for",
 				"done: every client of GET /api/changes exports all users again", database.Location.RestartChanges)
@@ -145,7 +146,7 @@ The service may run meanwhile, and uses the index from its next start on. On SQL
 index is complete, and those that wait for more than 5 s fail. With --drop, the index is removed.
 
   users-api index-search`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if drop {
 				return changeSchema(command.Context(),
