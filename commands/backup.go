@@ -31,9 +31,13 @@ as much room.
 }
 
 func backUp(command *cobra.Command, arguments []string) error {
-	ctx, target := command.Context(), arguments[0]
-	if target == "-" && term.IsTerminal(int(os.Stdout.Fd())) {
+	isOutput := arguments[0] == "-"
+	if isOutput && term.IsTerminal(int(os.Stdout.Fd())) {
 		return errors.New("a backup is no text for a terminal: name a file, as in `users-api backup users-backup.db`")
+	}
+	target, err := filepath.Abs(arguments[0])
+	if err != nil {
+		return err
 	}
 	location, err := databaseInFile()
 	if err != nil {
@@ -41,17 +45,12 @@ func backUp(command *cobra.Command, arguments []string) error {
 	}
 	began := time.Now()
 	var made backup.Copy
-	if target == "-" {
-		announce(location, "backing up %s to the standard output", location)
-		made, err = backup.Write(ctx, location.Path, os.Stdout)
+	if isOutput {
+		fmt.Fprintf(os.Stderr, "backing up %s to the standard output\n", location)
+		made, err = backup.Write(command.Context(), location.Path, os.Stdout)
 	} else {
-		if target, err = filepath.Abs(target); err != nil {
-			return err
-		}
-		if _, err := os.Lstat(target); err != nil { // it must not be there
-			announce(location, "backing up %s to %s", location, target)
-		}
-		made, err = backup.Make(ctx, location.Path, target)
+		fmt.Fprintf(os.Stderr, "backing up %s to %s\n", location, target)
+		made, err = backup.Make(command.Context(), location.Path, target)
 	}
 	if err == nil {
 		report("backed up", made, began)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 
 	"users-api/config"
@@ -45,11 +44,4 @@ func databaseForCommand() (d database.Location, err error) {
 		err = dbfile.SetAsideForeignWAL(d.Path, d.Logger)
 	}
 	return d, err
-}
-
-// announce says what a command is going to do with a database, unless that is a file that is not there: it will fail.
-func announce(d database.Location, format string, values ...any) {
-	if _, err := os.Stat(d.Path); d.URL != "" || err == nil {
-		fmt.Fprintf(os.Stderr, format+"\n", values...)
-	}
 }

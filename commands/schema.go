@@ -22,7 +22,7 @@ func changeSchema(ctx context.Context, will, done string, change func(database.L
 	if err != nil {
 		return err
 	}
-	announce(location, "%s users in %s", will, location)
+	fmt.Fprintf(os.Stderr, "%s users in %s\n", will, location)
 	err = change(location, ctx)
 	if failed, ok := errors.AsType[*models.StorageError](err); ok {
 		return fmt.Errorf("cannot change users in %s: %w", location, failed)

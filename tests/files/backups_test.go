@@ -24,7 +24,8 @@ func TestABackupIsTheDatabaseWhetherTheServiceRunsOrNot(t *testing.T) {
 	program.OpenOther(t, p.DatabasePath()).Fill(500)
 	want := p.Do(t, "GET", "/api/users", "").Body
 	running := program.BackUp(t, p.DataDir)
-	program.RunCommand(t, p.DataDir, nil, "backup", running).ExpectMistake(t, running, "exists already") // and is left as it is
+	// What is there is left as it is.
+	program.RunCommand(t, p.DataDir, nil, "backup", running).ExpectFailure(t, "backing up …", running, "exists already")
 	before := program.NamesIn(t, p.DataDir)
 	made := program.RunCommand(t, p.DataDir, nil, "backup", "-") // to the standard output, and nothing else
 	match := program.Done.FindStringSubmatch(made.Stderr)

@@ -133,19 +133,19 @@ func TestBackupsOfPostgreSQLAreForItsOwnTools(t *testing.T) {
 	}
 }
 
-// What a command says that it will do must not be what it cannot do.
-func TestACommandThatCannotFindItsDatabaseAnnouncesNothing(t *testing.T) {
+func TestACommandThatCannotFindItsDatabaseFails(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "data")
 	for _, command := range []string{
 		"changes restart", "add-field room", "ignore-email-case", "index-search", "index-search --drop", "backup -", "backup b.db",
 	} {
 		for setting, says := range map[string]string{
-			"DATABASE_URL=postgres://[": "DATABASE_URL", "DATA_DIR=" + directory: filepath.Join(directory, "users.db"),
-			"PORT=abc": `PORT is "abc"`, "USER_FIELDS=email": `USER_FIELDS is "email"`,
+			"DATABASE_URL=postgres://[": "DATABASE_URL", "PORT=abc": `PORT is "abc"`, "USER_FIELDS=email": `USER_FIELDS is "email"`,
 		} {
 			program.RunWith(t, []string{setting}, nil, strings.Fields(command)...).ExpectMistake(t, says)
 		}
+		missing := filepath.Join(directory, "users.db")
+		program.RunCommand(t, directory, nil, strings.Fields(command)...).ExpectFailure(t, "… "+missing+"…", "there is no database "+missing)
 	}
 	program.ExpectNoDirectory(t, directory)
 }
