@@ -29,9 +29,6 @@ func (e *Error) Error() string { return e.Message }
 // Status returns the HTTP status of the error.
 func (e *Error) Status() int { return Codes[e.code] }
 
-// NoPerson is a proxy's request that names nobody, or not as one name.
-func NoPerson(problem string) *Error { return NewError("no_person", "%s", problem) }
-
 // IsOfKey reports whether a key that was sent is not valid.
 func (e *Error) IsOfKey() bool { return e.code == "key_invalid" }
 
@@ -144,11 +141,6 @@ func errRequired(names []string) *Error {
 		verb = "is"
 	}
 	return NewError("field_missing", "%s%s %s required", strings.ToUpper(all[:1]), all[1:], verb)
-}
-
-// WrongHost returns the error for a request to a host that this service does not accept.
-func WrongHost(host string) *Error {
-	return NewError("host_refused", `This service does not answer for the host "%s"`, Shorten(host))
 }
 
 // RetryAfter is after how many seconds a client that got 503 should try again.

@@ -38,7 +38,8 @@ func secure(c *gin.Context) {
 // passes the protection against other sites, because its Origin and Host agree.
 func (a Access) checkHost(c *gin.Context) {
 	if host, allowed := a.allowsHost(c.Request); !allowed && c.Request.URL.Path != "/health" {
-		controllers.Refuse(c, controllers.WrongHost(host))
+		controllers.Refuse(c, controllers.NewError("host_refused", `This service does not answer for the host "%s"`,
+			controllers.Shorten(host)))
 	}
 }
 
@@ -116,7 +117,7 @@ func (a Access) judge(request *http.Request) (controllers.Caller, *controllers.E
 	person, problem := a.People.Person(request.Header)
 	switch caller := (controllers.Caller{Key: proxy.Name, Person: person, Access: "full"}); {
 	case problem != "":
-		return controllers.Caller{Key: proxy.Name}, controllers.NoPerson(problem)
+		return controllers.Caller{Key: proxy.Name}, controllers.NewError("no_person", "%s", problem)
 	case a.People.MayWrite(person, request.Header):
 		return caller, nil
 	default:

@@ -89,9 +89,8 @@ func TestEveryCodeIsExplainedWithItsStatus(t *testing.T) {
 		program.Expect(t, "what is explained of "+code, explained[code], fmt.Sprint(status, ": …"))
 	}
 	used := map[string]bool{}
-	handlers, _ := filepath.Glob("../controllers/*.go")
-	provisioning, _ := filepath.Glob("../scim/*.go")
-	for _, file := range slices.Concat(handlers, provisioning) {
+	files, _ := filepath.Glob("../*/*.go")
+	for _, file := range files {
 		source, err := os.ReadFile(file)
 		program.Must(t, err)
 		for _, match := range regexp.MustCompile(`NewError\("(\w+)"`).FindAllSubmatch(source, -1) {
