@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,20 +60,20 @@ func Files(version string, fields models.Fields, keep time.Duration) map[string]
 // long changes are kept.
 func newPage(name string, texts map[string]string, assets string, fields models.Fields, keep time.Duration, policy string,
 ) http.Handler {
-	page := template.Must(template.New("web/" + name).Funcs(template.FuncMap{
-		"label": label, "words": words,
-		"kind":    func(name string) string { return kind(fields.Find(name)) },
-		"choices": func(name string) []choice { return choices(fields.Find(name)) },
-	}).Parse(texts[name]))
+	page := template.Must(template.New("web/" + name).Funcs(describing(fields)).Parse(texts[name]))
 	settable, times := fields.Settable(), fields.Times()
-	html := fill(page, struct {
+	var text strings.Builder
+	err := page.Execute(&text, struct {
 		Assets                     string
 		Fields, Required, Optional []string // the names of those that people may change
-		Times                      []string // what filters call them
-		Columns                    []column // all that a list shows beside the name and the email
+		Times, Columns             []string // all that a list shows beside the name and the email
 		Keep                       int64    // how long changes are kept, in seconds
-	}{assets, settable.Names(), settable.RequiredNames(), settable.OptionalNames(), trim(times),
-		columns(settable, times), int64(keep.Seconds())})
+	}{assets, settable.Names(), settable.RequiredNames(), settable.OptionalNames(), times,
+		slices.Concat(settable.OptionalNames(), times), int64(keep.Seconds())})
+	if err != nil {
+		panic(err) // the templates are embedded and tested: the build is broken
+	}
+	html := text.String()
 	return newFile("index.html", hash(html), func() string { return html }, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",
@@ -80,71 +81,41 @@ func newPage(name string, texts map[string]string, assets string, fields models.
 	})
 }
 
-// fill returns the text of a template. Templates are embedded and tested, so only a broken build makes it panic.
-func fill(page *template.Template, values any) string {
-	var text strings.Builder
-	if err := page.Execute(&text, values); err != nil {
-		panic(err)
-	}
-	return text.String()
-}
-
-// A column is what a list shows of a user beside the name and the email. Its kind is how a value is shown.
-type column struct{ Name, Label, Kind string }
-
-func columns(fields models.Fields, times []string) (all []column) {
-	for _, name := range fields.OptionalNames() {
-		all = append(all, column{name, label(name), kind(fields.Find(name))})
-	}
-	for at, called := range trim(times) {
-		all = append(all, column{times[at], label(called), "time"})
-	}
-	return all
-}
-
-// trim returns what people call times: created for created_at.
-func trim(times []string) (names []string) {
-	for _, name := range times {
-		names = append(names, strings.TrimSuffix(name, "_at"))
-	}
-	return names
-}
-
-// words returns what people call a field within a sentence: "job title" for job_title.
-func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
-
-// label returns what people call a field: "Job title" for job_title.
-func label(name string) string { return strings.ToUpper(name[:1]) + words(name[1:]) }
-
 // phone is in the names of fields whose values can be called.
 var phone = regexp.MustCompile(`phone|telefon|(^|_)(tel|mobile?|handy|cell|fax)(_|$)`)
 
-// kind returns how the values of a field are shown, filtered and typed. Where there are no choices, it is the type of an
-// input, too.
-func kind(field *models.Field) string {
-	switch {
-	case field.Type != nil:
-		return field.Type.Name
-	case phone.MatchString(field.Name):
-		return "tel"
-	}
-	return "text"
-}
-
-// A choice is a value, and what people call it.
-type choice struct{ Value, Label string }
-
-// choices returns the values of a field, if it has only some.
-func choices(field *models.Field) (all []choice) {
-	switch kind(field) {
-	case "boolean":
-		return []choice{{"true", "Yes"}, {"false", "No"}}
-	case "choice":
-		for _, value := range field.Type.Choices {
-			all = append(all, choice{value, value})
+// describing returns what a template asks about a field or a time by its name: what people call it within a sentence ("job
+// title" for job_title, "created" for created_at) and as a label, and how its values are shown, filtered and typed. Where
+// there are no choices, that is the type of an input, too.
+func describing(fields models.Fields) template.FuncMap {
+	words := func(name string) string {
+		if fields.IsTime(name) {
+			name = strings.TrimSuffix(name, "_at")
 		}
+		return strings.ReplaceAll(name, "_", " ")
 	}
-	return all
+	typeOf := func(name string) *models.Type { return fields.Find(name).Type }
+	return template.FuncMap{
+		"words": words,
+		"label": func(name string) string { return strings.ToUpper(name[:1]) + words(name)[1:] },
+		"kind": func(name string) string {
+			switch {
+			case fields.IsTime(name):
+				return "time"
+			case typeOf(name) != nil:
+				return typeOf(name).Name
+			case phone.MatchString(name):
+				return "tel"
+			}
+			return "text"
+		},
+		"choices": func(name string) (choices []string) {
+			if of := typeOf(name); of != nil {
+				choices = of.Choices
+			}
+			return choices
+		},
+	}
 }
 
 // readAll returns the content of each embedded file by name, and all names and contents in the order of the names. Only
