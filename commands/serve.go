@@ -153,7 +153,7 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 	if settings.NodeEnv != "" {
 		started = append(started, "node_env", settings.NodeEnv)
 	}
-	counts, ended := countKeys(keys)
+	counts, ended := keys.Count()
 	started = append(append(started, counts...), "backups", settings.Backups.String(),
 		"fields", strings.Join(users.Fields().Names(), ","))
 	logger.Info("listening", started...)
@@ -265,20 +265,10 @@ func followKeys(stop context.Context, keys *config.Keyring, hangups <-chan os.Si
 		if isSet, err := keys.Reread(); err != nil {
 			logger.Error("the files of keys cannot be used: the old keys stay valid", "error", err, "uid", os.Geteuid())
 		} else if isSet {
-			counts, _ := countKeys(keys)
+			counts, _ := keys.Count()
 			logger.Info("the files of keys were read again", counts...)
 		}
 	}
-}
-
-// countKeys says for the log how many keys there are of each kind, and which have ended.
-func countKeys(keys *config.Keyring) (counts []any, ended []string) {
-	full, read, proxies, ended := keys.Count()
-	counts = []any{"keys", full, "read_keys", read}
-	if proxies > 0 {
-		counts = append(counts, "proxy_keys", proxies)
-	}
-	return counts, ended
 }
 
 // pruneChanges deletes old entries of users_changes until the context ends.

@@ -179,14 +179,14 @@ func (r *Keyring) Find(sent string) (key Key, found bool) {
 	return key, found
 }
 
-// Count returns how many keys have full access, how many can only read, how many are of proxies, and the names of those
-// whose last day is over. A nil keyring has none.
-func (r *Keyring) Count() (full, read, proxies int, ended []string) {
-	if r == nil {
-		return 0, 0, 0, nil
+// Count says for the log how many keys there are of each kind, and returns the names of those whose last day is over. A
+// nil keyring has none.
+func (r *Keyring) Count() (counts []any, ended []string) {
+	full, read, proxies, keys := 0, 0, 0, Keys{}
+	if r != nil {
+		keys = *r.keys.Load()
 	}
-	now := time.Now()
-	for _, key := range *r.keys.Load() {
+	for _, key := range keys {
 		switch {
 		case key.Full:
 			full++
@@ -195,12 +195,16 @@ func (r *Keyring) Count() (full, read, proxies int, ended []string) {
 		default:
 			read++
 		}
-		if key.Ended(now) {
+		if key.Ended(time.Now()) {
 			ended = append(ended, key.Name)
 		}
 	}
 	slices.Sort(ended)
-	return full, read, proxies, ended
+	counts = []any{"keys", full, "read_keys", read}
+	if proxies > 0 {
+		counts = append(counts, "proxy_keys", proxies)
+	}
+	return counts, ended
 }
 
 // Reread reads the files again, and reports whether any is set. If one cannot be used, all keys stay as they were.

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // gives http.DefaultServeMux, which nothing else uses, its paths
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -39,11 +39,7 @@ func (s Service) admin(l limits, stop context.Context, accept net.Listener) (end
 		}
 		_, _ = io.WriteString(w, "ok\n")
 	})
-	paths.HandleFunc("/debug/pprof/", pprof.Index)
-	paths.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	paths.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	paths.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	paths.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	paths.Handle("/debug/pprof/", http.DefaultServeMux)
 	server := l.server(context.Background(), l.paced(s.checkAdminHost(paths)), s.Logger)
 	go func() {
 		if err := server.Serve(accept); !errors.Is(err, http.ErrServerClosed) {
