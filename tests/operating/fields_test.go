@@ -88,7 +88,7 @@ func expectDone(t *testing.T, done program.Outcome, lines ...string) {
 	program.Expect(t, "the end", done, program.Outcome{Stderr: strings.Join(lines, "\n") + "\n"})
 }
 
-const addingRoom = "adding the text columns room to users in …"
+const addingRoom = "adding the columns room to users in …"
 
 func TestAFieldIsAddedWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
@@ -134,12 +134,12 @@ func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
 	expectColumns(t, p, "room")
 
 	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
-	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the text columns city …", "users cannot be served: it is ")
+	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the columns city …", "users cannot be served: it is ")
 }
 
 // adding is what add-field --unique says first.
 func adding(name string) string {
-	return "adding the text columns " + name + " if there are none, and a unique index of the values of each that are not empty, to users in …"
+	return "adding the columns " + name + " if there are none, and a unique index of the values of each that are not empty, to users in …"
 }
 
 // PostgreSQL writes a column that is a word of SQL in quotes, and the condition of a varchar in another way.
@@ -173,7 +173,7 @@ func TestAFieldBecomesUniqueWhileTheServiceRuns(t *testing.T) {
 	p.Run(t, "add-field", "--unique", "updated_at").ExpectFailure(t, adding("updated_at"), "updated_at is a time, which many users may share")
 	other.Do("UPDATE users SET city = '' WHERE id > 1")
 	p.Run(t, "add-field", "--unique", "city").ExpectFailure(t, adding("city"), "has a unique index on the column city already")
-	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the text columns city …", "the table users has the column city already")
+	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the columns city …", "the table users has the column city already")
 }
 
 // Whether a field is unique follows from what an index is on, and not from its name.
@@ -209,7 +209,7 @@ func TestUpdatedAtIsAddedWhileTheServiceRuns(t *testing.T) {
 	p.Create(t, "Alan", "alan@example.org")
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Do("UPDATE users SET created_at = '2024-02-29 12:00:00+00:00'")
-	const adding = "adding the columns updated_at, city (updated_at is a time, the others are texts) to users in …"
+	const adding = "adding the columns updated_at, city to users in …"
 	expectDone(t, p.Run(t, "add-field", "updated_at", "city"), adding,
 		"added: now name updated_at, city in USER_FIELDS, and start the service again")
 	expectColumns(t, p, "updated_at,city")
