@@ -11,6 +11,8 @@ import (
 	"net"
 	"path/filepath"
 	"time"
+
+	"github.com/spf13/viper"
 )
 
 // Config holds the checked settings.
@@ -37,10 +39,13 @@ type Config struct {
 // LogFormat and LogLevel are still as requested, or the defaults if they are the mistake, so that the error can be
 // logged the way the deployer reads logs.
 func Read() (Config, error) {
-	env := newVariables()
+	env := &variables{Viper: viper.New()}
+	env.AutomaticEnv() // an empty variable counts as unset
+	for _, setting := range Settings() {
+		env.SetDefault(setting.Name, setting.Default)
+	}
 	config := Config{
-		LogFormat:     env.logFormat(),
-		LogLevel:      env.logLevel(),
+		LogFormat:     env.oneOf("LOG_FORMAT", "text", "json"),
 		NodeEnv:       env.GetString("NODE_ENV"),
 		ListMemory:    int(min(env.mebibytes("LIST_MEMORY_MIB"), math.MaxInt)), // a 32-bit int ends below 2048 MiB
 		ImportMax:     env.mebibytes("IMPORT_MAX_MIB"),
@@ -52,6 +57,7 @@ func Read() (Config, error) {
 		DataDir:       env.absolutePath("DATA_DIR"),
 		UserFields:    env.list("USER_FIELDS"),
 	}
+	_ = config.LogLevel.UnmarshalText([]byte(env.oneOf("LOG_LEVEL", "info", "debug", "warn", "error")))
 	if env.GetString("CHANGES_KEEP") != "0" {
 		config.ChangesKeep = env.duration("CHANGES_KEEP", time.Hour, "720h or 48h, or 0 to record nothing")
 	}

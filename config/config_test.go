@@ -43,7 +43,7 @@ func TestNothingSetGivesTheDefaults(t *testing.T) {
 func TestEverySettingIsRead(t *testing.T) {
 	got, err := readOnly(t, map[string]string{
 		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1", "IMPORT_MAX_MIB": "2",
-		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "0:0:0:0:0:0:0:1", "ADMIN_PORT": "0",
+		"LOG_FORMAT": "JSON", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "0:0:0:0:0:0:0:1", "ADMIN_PORT": "0",
 		"USER_FIELDS": "phone, department ,order", "CHANGES_KEEP": "48h",
 		"BACKUP_EVERY": "1h30m", "BACKUP_KEEP": "1", "BACKUP_DIR": "/mnt/backups",
 		"ALLOWED_HOSTS": "Users.Example.org., localhost,[::1],0:0:0:0:0:0:0:2,192.0.2.1,xn--bcher-kva.example",
@@ -67,7 +67,7 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		"PORT":            {"abc", " 3000 ", "1e3", "-1", "70000", "0x10"},
 		"LIST_MEMORY_MIB": {"lots", "65536"},
 		"IMPORT_MAX_MIB":  {"512M"},
-		"LOG_FORMAT":      {"xml", "JSON"},
+		"LOG_FORMAT":      {"xml"},
 		"LOG_LEVEL":       {"loud", "error+4"},
 		"RUN_AS":          {"nobody"},
 		"LISTEN_ADDRESS":  {"localhost", "127.0.0.1:80", "[::1]", "1.2.3", " ::1"},

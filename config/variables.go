@@ -2,11 +2,11 @@ package config
 
 import (
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,15 +17,6 @@ import (
 type variables struct {
 	*viper.Viper
 	mistake error // the first
-}
-
-func newVariables() *variables {
-	v := &variables{Viper: viper.New()}
-	v.AutomaticEnv() // an empty variable counts as unset
-	for _, setting := range Settings() {
-		v.SetDefault(setting.Name, setting.Default)
-	}
-	return v
 }
 
 // Setting is a variable of the environment that the program reads, as the help shows it.
@@ -145,22 +136,14 @@ func (v *variables) list(name string) (parts []string) {
 	return parts
 }
 
-func (v *variables) logFormat() string {
-	if format := v.GetString("LOG_FORMAT"); format == "text" || format == "json" {
-		return format
+// oneOf returns one of a few words, in lower case, or the first for anything else.
+func (v *variables) oneOf(name string, words ...string) string {
+	word, last := strings.ToLower(v.GetString(name)), len(words)-1
+	if !slices.Contains(words, word) {
+		v.refuse(name, ": it must be "+strings.Join(words[:last], ", ")+" or "+words[last])
+		return words[0]
 	}
-	v.refuse("LOG_FORMAT", ": it must be text or json")
-	return "text"
-}
-
-func (v *variables) logLevel() (level slog.Level) {
-	value := v.GetString("LOG_LEVEL")
-	// slog also accepts "error+4", which hides errors.
-	if strings.ContainsAny(value, "+-") || level.UnmarshalText([]byte(value)) != nil {
-		v.refuse("LOG_LEVEL", ": it must be debug, info, warn or error")
-		return slog.LevelInfo
-	}
-	return level
+	return word
 }
 
 func (v *variables) listenAddress() string {
