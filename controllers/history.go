@@ -16,18 +16,6 @@ import (
 // NeedsFullAccess is the challenge to who may only read (RFC 6750, section 3).
 const NeedsFullAccess = `Bearer realm="users-api", error="insufficient_scope"`
 
-// fullAccess refuses who may only read: entries name other people.
-func fullAccess(c *gin.Context) error {
-	if !database.MayOnlyRead(c.Request.Context()) {
-		return nil
-	}
-	c.Header("WWW-Authenticate", NeedsFullAccess)
-	if caller := CallerOf(c); caller.Person != "" {
-		return caller.RefuseWrite()
-	}
-	return errHistory
-}
-
 // maxHistory is how many entries a response has without limit.
 const maxHistory = 100
 
@@ -75,9 +63,14 @@ func (a *API) Deleted(c *gin.Context) error {
 	return send(c, http.StatusOK, contentType, a.fields.AppendDeleted(nil, deletions))
 }
 
+// parseHistory reads parameters, and refuses who may only read: entries name other people.
 func parseHistory(c *gin.Context, parameters parameters) (sent, error) {
-	if err := fullAccess(c); err != nil {
-		return nil, err
+	if database.MayOnlyRead(c.Request.Context()) {
+		c.Header("WWW-Authenticate", NeedsFullAccess)
+		if caller := CallerOf(c); caller.Person != "" {
+			return nil, caller.RefuseWrite()
+		}
+		return nil, errHistory
 	}
 	c.Header("Cache-Control", "no-store")
 	return parameters.parse(c.Request.URL.RawQuery)
