@@ -74,27 +74,21 @@ type skippedRows struct {
 	Rows    []refusedRow `json:"rows"` // the first of them
 }
 
-// importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take
-// a long time.
+// importFile imports a file and sends the response. It logs when an import starts, because it may take a long time.
 func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) error {
 	asked, err := parseImport(c, parameters)
 	if err != nil {
 		return err
 	}
-	log := a.logger.With("request_id", c.Writer.Header().Get("X-Request-Id"))
-	log.Info("import started", "route", c.FullPath(), "dry_run", asked.DryRun)
+	a.logger.Info("import started", "request_id", c.Writer.Header().Get("X-Request-Id"), "route", c.FullPath(),
+		"dry_run", asked.DryRun)
 	begun := time.Now()
 	done := imported{arrived: begun}
 	err = a.store(c, &done, asked, open)
 	done.warn()
-	stored := err == nil && !asked.DryRun
-	counts := slog.Group("", // adds them without a prefix
-		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted)
-	log.Info("import ended", "stored", stored, "rows", done.rows, counts,
-		"receiving", done.arrived.Sub(begun), "storing", time.Since(done.arrived))
-	if stored {
-		c.Set(LoggedWrite, counts)
-	}
+	c.Set(LoggedWrite, slog.Group("", "stored", err == nil && !asked.DryRun, "rows", done.rows,
+		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted,
+		"receiving", done.arrived.Sub(begun), "storing", time.Since(done.arrived)))
 	if err != nil {
 		return importRefusal(err, a.fields, done.Warnings, wantsProblem(c))
 	}

@@ -112,11 +112,7 @@ func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 		s := start(t)
 		s.Do(t, "POST", c.route, c.body, "X-Request-Id: mine")
 		s.WaitForLog(t, `msg="import started" request_id=mine route=`+strings.Replace(c.route, "?", " ", 1)+"\n")
-		s.WaitForLog(t, fmt.Sprintf(`msg="import ended" request_id=mine stored=%t rows=%d created=%d`+
-			` updated=0 skipped=0 deleted=0`, c.stored, c.rows, c.created))
-		s.WaitForLog(t, "msg=request method=POST")
-		said := program.Matches(s.Log(), "…msg=request…created=1…")
-		program.Expect(t, "whether the log says what was stored:\n"+s.Log(), said, c.stored)
+		s.WaitForLog(t, fmt.Sprintf(`msg=request…stored=%t rows=%d created=%d updated=0 skipped=0 deleted=0`, c.stored, c.rows, c.created))
 		program.Forbid(t, s.Log(), "Ada", "ada@", "secret")
 	}
 }

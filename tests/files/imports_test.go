@@ -439,7 +439,7 @@ func TestADryRunHoldsUpNoWrite(t *testing.T) {
 		t.Error("it has ended: the writes have waited for it")
 	}
 	_ = dryRun.Close()
-	program.Expect(t, "the log", p.Line(t, "import ended"), "…stored=false…")
+	program.Expect(t, "the log", p.Line(t, "stored="), "…stored=false…")
 	p.ExpectUsers(t, "Ada King", "Next")
 	program.ExpectNoSpool(t, p)
 }

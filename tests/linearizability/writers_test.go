@@ -85,7 +85,7 @@ func readDuringImport(t *testing.T, n int) (wasRead bool) {
 	id := p.Create(t, "Ada", "ada")
 	conn := program.BeginImport(t, p, program.CSV, program.ManyRows(n))
 	other := program.OpenOther(t, p.DatabasePath())
-	hasEnded := func() bool { return strings.Contains(p.Log(), "import ended") }
+	hasEnded := func() bool { return strings.Contains(p.Log(), "stored=") }
 	program.WaitFor(t, "it is being stored", func() bool { return other.MustWait() || hasEnded() })
 	other.Close()
 	var wait sync.WaitGroup
