@@ -23,10 +23,8 @@ func newDocument(version string, fields models.Fields) http.Handler {
 		parts = append(parts, field.Name, fmt.Sprint(describeValue(field)))
 	}
 	return newFile("openapi.json", hash(parts...), func() string {
-		api := newAddition(optional).to(parse[any](source)).(yaml.MapSlice)
-		set(at(api, "info"), "version", version)
-		describeHEAD(api)
-		json, err := yaml.MarshalWithOptions(api, yaml.JSON())
+		text := strings.Replace(source, "version: unreleased", fmt.Sprintf("version: %q", version), 1)
+		json, err := yaml.MarshalWithOptions(newAddition(optional).to(parse[any](text)), yaml.JSON())
 		if err != nil {
 			panic(err)
 		}
@@ -168,39 +166,4 @@ func (a *addition) toUser(user map[any]any) (more yaml.MapSlice) {
 		}
 	}
 	return more
-}
-
-// describeHEAD adds HEAD to each path that has GET: the same responses, without their bodies.
-func describeHEAD(api yaml.MapSlice) {
-	shared, paths := at(at(api, "components"), "responses"), at(api, "paths")
-	for i, path := range paths {
-		get := at(path.Value, "get")
-		if get == nil {
-			continue
-		}
-		var responses yaml.MapSlice
-		for _, response := range at(get, "responses") {
-			described := response.Value.(yaml.MapSlice)
-			if reference, isShared := described.ToMap()["$ref"].(string); isShared {
-				described = at(shared, strings.TrimPrefix(reference, "#/components/responses/"))
-			}
-			isBody := func(item yaml.MapItem) bool { return item.Key == "content" }
-			responses = append(responses, yaml.MapItem{Key: response.Key, Value: slices.DeleteFunc(slices.Clone(described), isBody)})
-		}
-		head := slices.Clone(get)
-		set(head, "operationId", fmt.Sprint(get.ToMap()["operationId"], "Head"))
-		set(head, "responses", responses)
-		paths[i].Value = append(path.Value.(yaml.MapSlice), yaml.MapItem{Key: "head", Value: head})
-	}
-}
-
-// at returns what a map has at a key, or nil.
-func at(within any, key string) yaml.MapSlice {
-	value, _ := within.(yaml.MapSlice).ToMap()[key].(yaml.MapSlice)
-	return value
-}
-
-// set replaces what a map has at a key.
-func set(within yaml.MapSlice, key string, value any) {
-	within[slices.IndexFunc(within, func(item yaml.MapItem) bool { return item.Key == key })].Value = value
 }
