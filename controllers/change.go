@@ -31,7 +31,7 @@ func (a *API) change(c *gin.Context, sent sentChange) error {
 		return err
 	}
 	if !ok {
-		return ErrNoUser
+		return models.ErrNotFound
 	}
 	var user models.User
 	var err error
@@ -75,7 +75,7 @@ func (a *API) sendWritten(c *gin.Context, status int, user *models.User) error {
 func (a *API) Delete(c *gin.Context) error {
 	who, ok := parseWho(c)
 	if !ok {
-		return ErrNoUser
+		return models.ErrNotFound
 	}
 	id, err := a.users.Delete(c.Request.Context(), who, a.matches(c))
 	if err != nil {

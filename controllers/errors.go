@@ -88,9 +88,7 @@ var Codes = map[string]int{
 
 // The errors that do not depend on the request.
 var (
-	ErrNoUser     = NewError("user_not_found", "User not found")
 	errTooSlow    = NewError("body_too_slow", "The request body did not arrive in time")
-	errEmailUsed  = NewError("email_used", "Email is already used by another user")
 	errNobody     = NewError("changed_meanwhile", "No user has this email, and If-Match only replaces one")
 	ErrNoPath     = NewError("path_not_found", "Not found")
 	ErrNoMethod   = NewError("method_not_allowed", "Method not allowed")
@@ -99,7 +97,6 @@ var (
 	ErrWrongKey   = NewError("key_invalid", "The API key is not valid")
 	ErrReadKey    = NewError("key_read_only", "This API key can only read")
 	errHistory    = NewError("key_read_only", "Only a key with full access can see who changed what")
-	errNotDeleted = NewError("not_deleted", "No deletion of this user is kept: there is nothing to restore")
 	ErrUnexpected = NewError("internal_error", "Internal server error")
 	ErrBusy       = NewError("too_many_bodies",
 		"Too many large request bodies are arriving at once: send it again in a few seconds")
@@ -111,24 +108,6 @@ var (
 	ErrWrongBearer = NewError("key_invalid", "The API key in Authorization is not valid; there is another one in X-API-Key")
 	ErrWrongHeader = NewError("key_invalid", "The API key in X-API-Key is not valid; there is another one in Authorization")
 )
-
-// storageErrors are the errors by which storage refuses something, with those that the client sees.
-var storageErrors = map[error]*Error{
-	models.ErrNotFound:     ErrNoUser,
-	models.ErrNoFeed:       NewError("changes_off", "Changes are not recorded: CHANGES_KEEP is 0"),
-	models.ErrExists:       NewError("user_exists", "The user exists, and only one who was deleted can be restored"),
-	models.ErrNotDeleted:   errNotDeleted,
-	models.ErrBatchTooSlow: NewError("batch_too_slow", "The batch took too long, and nothing was stored: send fewer requests in each"),
-	models.ErrCursorGone: NewError("cursor_gone",
-		"These changes are no longer there: export all users again, and go on from its Changes-Cursor"),
-	models.ErrNoRoom: NewError("no_room",
-		"For a file of this size, beside those of others, too little of the disk is free: try again later"),
-	models.ErrEmailUsed: errEmailUsed,
-	models.ErrRepeated:  NewError("email_used", "Email is already used by an earlier row of the file"),
-	models.ErrSeveral:   NewError("email_not_unique", "Several users have this email: use the id of the one that you mean"),
-	models.ErrOtherEmail: NewError("field_invalid",
-		"No user has the email in the path, so the email in the body must be the same"),
-}
 
 // errFixed is the refusal of what only the service sets.
 func errFixed(fields models.Fields) *Error {
@@ -223,21 +202,18 @@ func Refuse(c *gin.Context, refusal *Error) {
 // shownError returns the error that the client sees: the storage engine's own text if the error comes from storage
 // (specification, section 7), and never Go's.
 func shownError(err error) *Error {
-	if refusal, ok := errors.AsType[*Error](err); ok {
-		return refusal
-	}
-	if unfit, ok := errors.AsType[*models.TypeError](err); ok {
-		return NewError("field_invalid", "%s", unfit.Error())
-	}
-	for known, shown := range storageErrors {
-		if errors.Is(err, known) {
-			return shown
-		}
-	}
-	failure, ok := errors.AsType[*models.StorageError](err)
+	own, isOwn := errors.AsType[*Error](err)
+	refusal, isRefusal := errors.AsType[*models.Refusal](err)
+	failure, isFailure := errors.AsType[*models.StorageError](err)
 	switch {
-	case !ok:
+	case isOwn:
+		return own
+	case isRefusal:
+		return NewError(refusal.Code, "%s", refusal.Text)
+	case !isFailure:
 		return ErrUnexpected
+	case failure == models.ErrBatchTooSlow:
+		return NewError("batch_too_slow", "The batch took too long, and nothing was stored: send fewer requests in each")
 	case failure.Unknown:
 		return NewError("outcome_unknown", "%s", failure.Text)
 	}
@@ -251,7 +227,7 @@ func valueUsed(err error, fields models.Fields) error {
 	switch {
 	case !ok:
 	case failure.Duplicate:
-		return errEmailUsed
+		return models.ErrEmailUsed
 	case fields.Find(failure.Column) != nil:
 		return NewError("value_used", "%s is already used by another user", failure.Column)
 	}

@@ -37,7 +37,7 @@ func (a *API) History(c *gin.Context) error {
 	}
 	who, ok := parseWho(c)
 	if !ok {
-		return ErrNoUser
+		return models.ErrNotFound
 	}
 	limit := meant(sent, "limit", maxHistory)
 	entries, more, err := a.users.History(c.Request.Context(), who, meant(sent, "before", ""), limit)
@@ -91,7 +91,7 @@ func (a *API) Restore(c *gin.Context) error {
 		return err
 	}
 	if !ok {
-		return errNotDeleted
+		return models.ErrNotDeleted
 	}
 	if len(sent.fixed) > 0 {
 		return errFixed(a.fields)
@@ -108,7 +108,7 @@ func (a *API) Restore(c *gin.Context) error {
 func (a *API) Erase(c *gin.Context) error {
 	who, ok := parseWho(c)
 	if !ok {
-		return ErrNoUser
+		return models.ErrNotFound
 	}
 	id, err := a.users.Erase(c.Request.Context(), who)
 	if err != nil {

@@ -71,7 +71,7 @@ func (a *API) Create(c *gin.Context) error {
 func (a *API) Get(c *gin.Context) error {
 	who, ok := parseWho(c)
 	if !ok {
-		return ErrNoUser
+		return models.ErrNotFound
 	}
 	user, err := a.users.Get(c.Request.Context(), who)
 	if err != nil {

@@ -1,28 +1,32 @@
 package models
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
 
+// Refusal is why storage refuses what it could carry out. Clients see its text, and those that ask for problems its code, which
+// is one of controllers.Codes.
+type Refusal struct{ Code, Text string }
+
+func (r *Refusal) Error() string { return r.Text }
+
+func refusal(code, text string) error { return &Refusal{code, text} }
+
 var (
-	ErrNotFound = errors.New("user not found")
-	// ErrNoRoom: a temporary file leaves too little of the disk free. A later one may succeed.
-	ErrNoRoom = errors.New("no room for another temporary file")
-	ErrNoFeed = errors.New("changes are not recorded")
-	// ErrExists: a user who is to be restored has not been deleted, or not any more.
-	ErrExists = errors.New("the user exists")
-	// ErrNotDeleted: no deletion of a user is kept, with what is needed to restore it.
-	ErrNotDeleted = errors.New("no deletion is kept")
-	// ErrCursorGone: the entries after a cursor are no longer there, or another database gave the cursor.
-	ErrCursorGone = errors.New("the feed has no such cursor")
-	ErrRepeated   = errors.New("an earlier row has the same email")
-	ErrEmailUsed  = errors.New("another user has the email")
-	// ErrSeveral: an email does not say which user is meant.
-	ErrSeveral = errors.New("several users have the email")
-	// ErrOtherEmail: a user who is to be created under an email would have another.
-	ErrOtherEmail = errors.New("nobody has the email, and the user to create has another")
+	ErrNotFound = refusal("user_not_found", "User not found")
+	ErrNoRoom   = refusal("no_room",
+		"For a file of this size, beside those of others, too little of the disk is free: try again later")
+	ErrNoFeed     = refusal("changes_off", "Changes are not recorded: CHANGES_KEEP is 0")
+	ErrExists     = refusal("user_exists", "The user exists, and only one who was deleted can be restored")
+	ErrNotDeleted = refusal("not_deleted", "No deletion of this user is kept: there is nothing to restore")
+	ErrCursorGone = refusal("cursor_gone",
+		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
+	ErrEmailUsed  = refusal("email_used", "Email is already used by another user")
+	ErrRepeated   = refusal("email_used", "Email is already used by an earlier row of the file")
+	ErrSeveral    = refusal("email_not_unique", "Several users have this email: use the id of the one that you mean")
+	ErrOtherEmail = refusal("field_invalid",
+		"No user has the email in the path, so the email in the body must be the same")
 )
 
 // StorageError is a refusal or a failure of storage: the statement is to blame, or a disk, a lock or a connection. A

@@ -162,13 +162,8 @@ func readNumber(text string) string {
 	return text
 }
 
-// TypeError refuses a value that is none of the type of a field. Clients see its text.
-type TypeError struct{ field *Field }
-
-func (e *TypeError) Error() string { return e.field.Name + " must be " + e.field.Type.Meaning }
-
 // Settle reads what a client has sent for fields that have a type. A text that the user has is accepted whatever it is, and
-// stays; user is nil for a new one. The error is a [*TypeError].
+// stays; user is nil for a new one. The error is a [*Refusal].
 func (f Fields) Settle(values *Values, user *Profile) error {
 	values.Added = slices.Clone(values.Added) // a transaction may begin again
 	for field := range f.In(values.Given) {
@@ -182,7 +177,7 @@ func (f Fields) Settle(values *Values, user *Profile) error {
 		stored, ok := field.Type.Read(sent)
 		switch {
 		case !ok && sent != "" && sent != before:
-			return &TypeError{field}
+			return refusal("field_invalid", field.Name+" must be "+field.Type.Meaning)
 		case user != nil && sent == before:
 			field.Copy(&values.Profile, user)
 		case sent == "":

@@ -95,7 +95,7 @@ func TestEveryCodeIsExplainedWithItsStatus(t *testing.T) {
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		program.Must(t, err)
-		for _, match := range regexp.MustCompile(`NewError\("(\w+)"`).FindAllSubmatch(source, -1) {
+		for _, match := range regexp.MustCompile(`(?:NewError|refusal)\("(\w+)"`).FindAllSubmatch(source, -1) {
 			used[string(match[1])] = true
 		}
 	}

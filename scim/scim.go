@@ -108,7 +108,7 @@ func (s *API) Groups(c *gin.Context) error {
 func (s *API) Get(c *gin.Context) error {
 	id, ok := controllers.ParseID(c.Param("id"))
 	if !ok {
-		return controllers.ErrNoUser
+		return models.ErrNotFound
 	}
 	user, err := s.users.Get(c.Request.Context(), database.Who{ID: id})
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *API) Patch(c *gin.Context) error {
 func (s *API) change(c *gin.Context, become func(shown resource) (models.Values, error)) error {
 	id, ok := controllers.ParseID(c.Param("id"))
 	if !ok {
-		return controllers.ErrNoUser
+		return models.ErrNotFound
 	}
 	for {
 		user, err := s.users.Get(c.Request.Context(), database.Who{ID: id})
