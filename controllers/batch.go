@@ -116,7 +116,6 @@ type batch struct {
 	id       string        // its X-Request-Id
 }
 
-// item is a request of a batch.
 type item struct {
 	method, path string
 	address      *url.URL
@@ -239,8 +238,8 @@ func (a *answer) Write(data []byte) (int, error) {
 // spelled are the headers that Go writes in other letters than everybody else. A key of JSON has no other spelling.
 var spelled = map[string]string{"Etag": "ETag", "Www-Authenticate": "WWW-Authenticate", "X-Api-Key-Access": "X-API-Key-Access"}
 
-// json returns the answer as an object, with the bytes of its body as they are. Two headers are left out: they belong to
-// another connection, and to a body that stands by itself.
+// json returns the answer as an object. Two headers are left out: they belong to another connection, and to a body that
+// stands by itself.
 func (a *answer) json() []byte {
 	headers := map[string]string{}
 	for name, lines := range a.header {
@@ -248,13 +247,9 @@ func (a *answer) json() []byte {
 			headers[cmp.Or(spelled[name], name)] = strings.Join(lines, ", ")
 		}
 	}
-	object := ToJSON(struct {
+	return ToJSON(struct {
 		Status  int               `json:"status"`
 		Headers map[string]string `json:"headers"`
-	}{a.status, headers})
-	if len(a.body) > 0 {
-		object = append(append(bytes.TrimSuffix(object, []byte("}")), `,"body":`...), a.body...)
-		object = append(object, '}')
-	}
-	return object
+		Body    jsontext.Value    `json:"body,omitempty"`
+	}{a.status, headers, a.body})
 }

@@ -14,7 +14,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -59,13 +58,12 @@ func (n *notes) warn() {
 	}
 }
 
-// imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
+// imported is what an import has done, and for the log how many rows the file has.
 type imported struct {
 	database.Imported
 	*skippedRows // with on_error=skip
 	notes
-	rows    int
-	arrived time.Time
+	rows int
 }
 
 // skippedRows are the refused rows of an import that stores the others.
@@ -82,13 +80,11 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 	}
 	a.logger.Info("import started", "request_id", c.Writer.Header().Get("X-Request-Id"), "route", c.FullPath(),
 		"dry_run", asked.DryRun)
-	begun := time.Now()
-	done := imported{arrived: begun}
+	var done imported
 	err = a.store(c, &done, asked, open)
 	done.warn()
 	c.Set(LoggedWrite, slog.Group("", "stored", err == nil && !asked.DryRun, "rows", done.rows,
-		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted,
-		"receiving", done.arrived.Sub(begun), "storing", time.Since(done.arrived)))
+		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted))
 	if err != nil {
 		return importRefusal(err, a.fields, done.Warnings, wantsProblem(c))
 	}
@@ -109,7 +105,6 @@ func (a *API) store(c *gin.Context, done *imported, asked importRequest, open op
 	if _, err := io.Copy(file, c.Request.Body); err != nil {
 		return unreadable(err)
 	}
-	done.arrived = time.Now()
 	rows := func(yield func(database.ImportRow, error) bool) {
 		_, err := file.Seek(0, io.SeekStart)
 		var next nextRow

@@ -141,11 +141,6 @@ func cause(err error) []slog.Attr {
 		return nil
 	case !ok:
 		return []slog.Attr{slog.String("error_type", fmt.Sprintf("%T", err))}
-	case failure.Code == "":
-		return []slog.Attr{slog.String("storage_error", cmp.Or(failure.Meaning, "unknown"))}
-	case failure.Meaning == "": // PostgreSQL documents its codes
-		return []slog.Attr{slog.String("storage_code", failure.Code)}
-	default:
-		return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
 	}
+	return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
 }

@@ -46,8 +46,7 @@ var (
 	errNoSCIM = controllers.NewError("scim_off", "SCIM needs the fields external_id and active: "+
 		"run `users-api add-field external_id` and `users-api add-field active`, and add both to USER_FIELDS")
 	errNoGroups   = controllers.NewError("groups_refused", "There are no groups: only users can be provisioned")
-	errNoSearch   = controllers.NewError("search_refused", "There is no /.search: use GET /scim/v2/Users?filter=…")
-	errNoMe       = controllers.NewError("search_refused", "There is no /Me: use GET /scim/v2/Users?filter=…")
+	errNoSearch   = controllers.NewError("search_refused", "There is no /Me and no /.search: use GET /scim/v2/Users?filter=…")
 	errNoUserName = controllers.NewError("field_missing", "userName must be a text that is not empty")
 	errFilter     = controllers.NewError("filter_invalid", `A filter must be one of RFC 7644, section 3.4.2.2, such as `+
 		`userName eq "ada@example.org", on attributes that a field holds, with at most 50 comparisons and 50 brackets`)
@@ -63,10 +62,8 @@ func (s *API) Check(c *gin.Context) {
 		controllers.Refuse(c, errNoSCIM)
 	case strings.HasPrefix(path, controllers.SCIMRoot+"/Groups/"), path == controllers.SCIMRoot+"/Groups" && !reads:
 		controllers.Refuse(c, errNoGroups)
-	case strings.HasSuffix(path, "/.search"):
+	case strings.HasSuffix(path, "/.search"), path == controllers.SCIMRoot+"/Me":
 		controllers.Refuse(c, errNoSearch)
-	case path == controllers.SCIMRoot+"/Me":
-		controllers.Refuse(c, errNoMe)
 	}
 }
 

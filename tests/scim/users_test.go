@@ -150,11 +150,9 @@ func TestWhatIsRefused(t *testing.T) {
 		expect(t, p, exchange{"groups", request, "{}", refused(501, "", "There are no groups: only users can be provisioned")})
 	}
 	expect(t, p, exchange{"a list of groups", `GET /Groups?filter=displayName eq "x"`, "", "200 " + list(0, 1)})
-	for _, request := range []string{"GET /Me", "PATCH /Me", "POST /Me"} {
-		expect(t, p, exchange{"who asks", request, "{}", refused(501, "", "There is no /Me: use GET /scim/v2/Users?filter=…")})
-	}
-	for _, path := range []string{"/.search", "/Users/.search"} {
-		expect(t, p, exchange{"a search by POST", "POST " + path, "{}", refused(501, "", "There is no /.search: use GET /scim/v2/Users?filter=…")})
+	for _, request := range []string{"GET /Me", "PATCH /Me", "POST /Me", "POST /.search", "POST /Users/.search"} {
+		expect(t, p, exchange{"who asks, and a search by POST", request, "{}",
+			refused(501, "", "There is no /Me and no /.search: use GET /scim/v2/Users?filter=…")})
 	}
 	program.Expect(t, "the users", send(t, p, "GET /api/users", ""), before)
 	expect(t, p, exchange{"a deletion", "DELETE /Users/1", "", "204 "},
