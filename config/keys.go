@@ -36,16 +36,16 @@ var keySettings = []struct {
 func readKeys() (Keys, error) {
 	keys, read, canWrite := Keys{}, "", false
 	for _, setting := range keySettings {
-		secret, err := readSecret(setting.name)
+		text, variable, err := readSecret(setting.name)
 		if err == nil {
-			err = keys.add(secret, setting.key)
+			err = keys.add(text, variable, setting.key)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if setting.key == (Key{}) {
-			read = secret.variable
-		} else if secret.variable != "" {
+			read = variable
+		} else if variable != "" {
 			canWrite = true
 		}
 	}
@@ -55,11 +55,11 @@ func readKeys() (Keys, error) {
 	return keys, nil
 }
 
-// add adds the keys of a secret, one per line. Lines may end in CRLF, and may be blank. A variable that is set but
+// add adds the keys of a variable, one per line. Lines may end in CRLF, and may be blank. A variable that is set but
 // empty is an error, and not unset as others: a secret that failed to arrive must not leave the API open.
-func (k Keys) add(s secret, is Key) error {
+func (k Keys) add(text, variable string, is Key) error {
 	before, number := len(k), 0
-	for line := range strings.Lines(s.text) {
+	for line := range strings.Lines(text) {
 		number++
 		isBlank := func(char rune) bool { return char == ' ' || char == '\t' }
 		words := strings.FieldsFunc(strings.TrimRight(line, "\r\n"), isBlank)
@@ -74,14 +74,14 @@ func (k Keys) add(s secret, is Key) error {
 			err = errors.New("a key that is already listed: list it once, in API_KEY, in API_READ_KEY or in PROXY_KEY")
 		}
 		if err != nil {
-			return fmt.Errorf("line %d of %s has %w", number, s.variable, err)
+			return fmt.Errorf("line %d of %s has %w", number, variable, err)
 		}
 		key.Full, key.Proxy = is.Full, is.Proxy
 		k[sum] = key
 	}
-	if s.variable != "" && len(k) == before {
+	if variable != "" && len(k) == before {
 		return fmt.Errorf("%s is set and has no key: unset it for access without a key, or give it one; "+
-			"`users-api key` prints one", s.variable)
+			"`users-api key` prints one", variable)
 	}
 	return nil
 }

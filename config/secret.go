@@ -8,33 +8,28 @@ import (
 	"strings"
 )
 
-// secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
-type secret struct {
-	variable string // the one that is set; "" if neither is
-	text     string
-}
-
-// readSecret reads a variable in either form. The error does not contain the path of the file: the secret itself may
-// have been put there by mistake.
-func readSecret(name string) (secret, error) {
+// readSecret returns the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets),
+// and which of the two is set; "" if neither is. The error does not contain the path of the file: the secret itself may have
+// been put there by mistake.
+func readSecret(name string) (text, variable string, err error) {
 	text, set := os.LookupEnv(name)
 	path, inFile := os.LookupEnv(name + "_FILE")
 	switch {
 	case set && inFile:
-		return secret{}, fmt.Errorf("%[1]s and %[1]s_FILE are both set: unset one of them", name)
+		return "", "", fmt.Errorf("%[1]s and %[1]s_FILE are both set: unset one of them", name)
 	case set:
-		return secret{name, text}, nil
+		return text, name, nil
 	case !inFile:
-		return secret{}, nil
+		return "", "", nil
 	}
-	text, err := readFile(path)
+	text, err = readFile(path)
 	if failure, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failure.Err
 	}
 	if err != nil {
-		return secret{}, fmt.Errorf("the file that %s_FILE names cannot be read: %w", name, err)
+		return "", "", fmt.Errorf("the file that %s_FILE names cannot be read: %w", name, err)
 	}
-	return secret{name + "_FILE", text}, nil
+	return text, name + "_FILE", nil
 }
 
 // isInFile reports whether a variable is set with the suffix _FILE.
@@ -61,11 +56,11 @@ func readFile(path string) (string, error) {
 // The error names the variable and never its value, and the URL is not part of [Config]: it may contain a password. A
 // variable that is set but empty is an error: users must not go into a file because a secret failed to arrive.
 func ReadDatabaseURL() (string, error) {
-	secret, err := readSecret("DATABASE_URL")
-	url := strings.TrimRight(secret.text, "\r\n")
-	if err == nil && secret.variable != "" && url == "" {
+	text, variable, err := readSecret("DATABASE_URL")
+	url := strings.TrimRight(text, "\r\n")
+	if err == nil && variable != "" && url == "" {
 		err = fmt.Errorf("%s is set and empty: unset it to keep users in DATA_DIR, or give it a URL, such as "+
-			"postgres://users:password@db.example.org/users", secret.variable)
+			"postgres://users:password@db.example.org/users", variable)
 	}
 	return url, err
 }

@@ -61,15 +61,10 @@ func (n *notes) warn() {
 // imported is what an import has done, and for the log how many rows the file has.
 type imported struct {
 	database.Imported
-	*skippedRows // with on_error=skip
+	Refused *int         `json:"refused,omitempty"` // with on_error=skip
+	Rows    []refusedRow `json:"rows,omitzero"`     // the first of them
 	notes
 	rows int
-}
-
-// skippedRows are the refused rows of an import that stores the others.
-type skippedRows struct {
-	Refused int          `json:"refused"`
-	Rows    []refusedRow `json:"rows"` // the first of them
 }
 
 // importFile imports a file and sends the response. It logs when an import starts, because it may take a long time.
@@ -89,7 +84,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 		return importRefusal(err, a.fields, done.Warnings, wantsProblem(c))
 	}
 	if skipped := done.Imported.Refused; skipped != nil {
-		done.skippedRows = &skippedRows{skipped.Refused, listed(skipped, a.fields, wantsProblem(c))}
+		done.Refused, done.Rows = &skipped.Refused, listed(skipped, a.fields, wantsProblem(c))
 	}
 	return SendValue(c, http.StatusOK, contentType, done)
 }

@@ -104,10 +104,10 @@ func (a Access) checkKey(c *gin.Context) {
 func (a Access) judge(request *http.Request) (controllers.Caller, *controllers.Error) {
 	bearers, named := sentKeys(request.Header)
 	isKnown := func(text string) bool { _, found := a.Keys.Find(text); return found }
-	if len(slices.Compact(slices.Clone(named))) != 1 {
-		return a.judgeKeys(bearers, named)
+	var proxy config.Key
+	if len(slices.Compact(slices.Clone(named))) == 1 {
+		proxy, _ = a.Keys.Find(named[0])
 	}
-	proxy, _ := a.Keys.Find(named[0])
 	switch {
 	case !proxy.Proxy || proxy.Ended(time.Now()):
 		return a.judgeKeys(bearers, named)
@@ -115,15 +115,14 @@ func (a Access) judge(request *http.Request) (controllers.Caller, *controllers.E
 		return a.judgeKeys(bearers, nil)
 	}
 	person, problem := a.People.Person(request.Header)
-	switch caller := (controllers.Caller{Key: proxy.Name, Person: person, Access: "full"}); {
-	case problem != "":
+	if problem != "" {
 		return controllers.Caller{Key: proxy.Name}, controllers.NewError("no_person", "%s", problem)
-	case a.People.MayWrite(person, request.Header):
-		return caller, nil
-	default:
-		caller.Access = "read"
-		return caller, nil
 	}
+	access := "read"
+	if a.People.MayWrite(person, request.Header) {
+		access = "full"
+	}
+	return controllers.Caller{Key: proxy.Name, Person: person, Access: access}, nil
 }
 
 // judgeKeys returns the program that sent keys. Every key must be valid, and the weakest one counts: sending two different
