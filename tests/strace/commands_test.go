@@ -16,48 +16,41 @@ import (
 
 func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 	recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
-	program.Must(t, os.Mkdir(root+"/backups", 0o700))
 	start := copyOf(t, root)
 	p := program.Start(t, recorder.script, "DATA_DIR="+root+"/data", "BACKUP_EVERY=1h", "BACKUP_DIR="+root+"/backups")
 	p.WaitForLog(t, "backup made")
-	processes := map[string]string{}
-	commands := []string{"changes restart", "add-field nickname", "ignore-email-case", "backup " + root + "/backups/b.db"}
-	for i, command := range commands {
-		wait := startClients(t, p, h, fmt.Sprint("d", i), 2, 6, "")
-		name, _, _ := strings.Cut(command, " ")
-		processes[name] = recorder.run(root+"/data", strings.Fields(command)...)
+	commands := []struct{ command, done string }{ // and a query that is 1 once it is done
+		{"add-field nickname", "SELECT count(*) FROM pragma_table_info('users') WHERE name = 'nickname'"},
+		{"ignore-email-case", "SELECT count(*) FROM sqlite_schema WHERE name = 'users_email_nocase'"},
+		{"backup " + root + "/backups/b.db", "SELECT 1"},
+	}
+	var processes []string
+	for i, each := range commands {
+		wait := startClients(t, p, h, fmt.Sprint("d", i), 2, 6)
+		processes = append(processes, recorder.run(root+"/data", strings.Fields(each.command)...))
 		wait()
 	}
 	p.Stop(t)
-	epoch, err := ask(root+"/data/users.db", "SELECT request FROM users_changes WHERE seq = 0")
-	program.Must(t, err)
-	doneBy := maps.Clone(doneBy)
-	doneBy["changes"] = "SELECT count(*) FROM users_changes WHERE seq = 0 AND request = '" + epoch + "'"
 	x := newRecording(recorder, root, start)
 	checkHistory := x.expectHistory(h, "data/users.db")
 	check := func(directory string, at int) error {
 		if err := checkHistory(directory, at); err != nil {
 			return err
 		}
-		for name, query := range doneBy {
-			if x.answers[processes[name]] > at {
+		for i, each := range commands {
+			if x.answers[processes[i]] > at {
 				continue
 			}
-			if n, err := ask(directory+"/data/users.db", query); err != nil || n != "1" {
-				return errors.Join(err, fmt.Errorf("what %s has done is gone", name))
+			if n, err := ask(directory+"/data/users.db", each.done); err != nil || n != "1" {
+				return errors.Join(err, fmt.Errorf("what %s has done is gone", each.command))
 			}
 		}
-		return x.expectBackup(h, directory, processes["backup"], at)
+		return x.expectBackup(h, directory, processes[len(processes)-1], at)
 	}
 	x.cutPower(check)
 	x.expectFound("a backup that is not flushed", check, isFlush(root+"/backups/b.db.*.partial"))
 	x.expectFound("a backup whose name is not flushed", check, isFlush(root+"/backups"))
-}
-
-// doneBy are queries that return a row once a command is done.
-var doneBy = map[string]string{
-	"add-field":         "SELECT count(*) FROM pragma_table_info('users') WHERE name = 'nickname'",
-	"ignore-email-case": "SELECT count(*) FROM sqlite_schema WHERE name = 'users_email_nocase'",
+	x.expectFound("a directory for backups whose name is not flushed", check, isFlush(root))
 }
 
 // expectBackup returns an error if a backup is not complete, or is not there although it was said to be.
@@ -86,9 +79,9 @@ func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			recorder, root, h := newRecorder(t, test.options), t.TempDir(), newHistory()
 			p := program.Serve(t, "DATA_DIR="+root)
-			startClients(t, p, h, "new", 2, 5, "")()
+			startClients(t, p, h, "new", 2, 5)()
 			backup, after := program.BackUp(t, root), byEmail(p.List(t))
-			startClients(t, p, h, "old", 2, 5, "")()
+			startClients(t, p, h, "old", 2, 5)()
 			before := byEmail(p.List(t))
 			p.Kill(t)
 			if test.gone {

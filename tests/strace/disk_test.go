@@ -3,7 +3,9 @@
 package strace
 
 import (
-	"fmt"
+	"bytes"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ import (
 // power cut: only what was flushed. A flush of a file covers its content, and not its name; a flush of a directory covers
 // the names in it.
 type disk struct {
+	t     testing.TB
 	root  string
 	top   *inode
 	files map[descriptor]*opened
@@ -32,12 +35,54 @@ type opened struct {
 	offset int64 // of the next write
 }
 
+// An inode is a file or a directory.
+type inode struct {
+	names   map[string]*inode // of a directory, as processes see them
+	kept    content           // what was flushed
+	flushed int               // how many changes that were
+	pending []change          // the others, which may be on disk or not
+}
+
+// content is what a file holds, or which names a directory has.
+type content struct {
+	data  []byte
+	names map[string]*inode
+}
+
+// A change is one of data, of the size, or of names.
+type change struct {
+	offset int64
+	data   string
+	cut    bool              // the file ends at the offset from now on, or is filled with zeros up to it
+	names  map[string]*inode // nil if the name is removed
+}
+
 // copyOf returns a copy of a directory.
 func copyOf(t testing.TB, root string) (directory string) {
 	t.Helper()
 	directory = t.TempDir()
 	program.Must(t, os.CopyFS(directory, os.DirFS(root)))
 	return directory
+}
+
+// readInode returns what is at a path, as something that was flushed.
+func readInode(t testing.TB, path string) *inode {
+	t.Helper()
+	info, err := os.Stat(path)
+	program.Must(t, err)
+	if !info.IsDir() {
+		return &inode{kept: content{data: []byte(program.ReadFile(t, path))}}
+	}
+	made := newDirectory()
+	for _, name := range program.NamesIn(t, path) {
+		made.names[name] = readInode(t, filepath.Join(path, name))
+	}
+	made.kept.names = maps.Clone(made.names)
+	return made
+}
+
+func newDirectory() *inode {
+	return &inode{names: map[string]*inode{}, kept: content{names: map[string]*inode{}}}
 }
 
 // find returns the directory that a path is in, its name there, and what it leads to: nil if there is nothing, or if the
@@ -77,155 +122,96 @@ func (d *disk) begin(c *call) {
 }
 
 // end carries out a call that went well.
-func (d *disk) end(c *call) error {
+func (d *disk) end(c *call) {
 	switch c.name {
 	case "open", "openat":
-		return d.open(c)
+		d.open(c)
 	case "mkdir", "mkdirat":
-		return d.name(c.texts[0], newDirectory(c.texts[0]))
+		d.name(c.texts[0], newDirectory())
 	case "unlink", "unlinkat", "rmdir":
-		return d.name(c.texts[0], nil)
+		d.name(c.texts[0], nil)
 	case "link", "linkat":
 		_, _, file := d.find(c.texts[0])
-		return d.name(c.texts[1], file)
+		d.name(c.texts[1], file)
 	case "rename", "renameat", "renameat2":
-		return d.rename(c.texts[0], c.texts[1])
-	}
-	number, path := c.file()
-	file := d.files[descriptor{c.process, number}]
-	if file == nil {
-		if strings.HasPrefix(path+"/", d.root+"/") && c.name != "close" {
-			return fmt.Errorf("%s was not seen to be opened", path)
+		d.rename(c.texts[0], c.texts[1])
+	default:
+		number, path := c.file()
+		if file := d.files[descriptor{c.process, number}]; file != nil {
+			d.use(file, path, c)
+		} else if strings.HasPrefix(path+"/", d.root+"/") && c.name != "close" {
+			d.t.Fatalf("%s was not seen to be opened", path)
 		}
-		return nil
 	}
-	return file.end(c)
 }
 
-// end carries out a call on an open file. Only SQLite's -shm file is written through memory, and it holds nothing that
+// use carries out a call on an open file. Only SQLite's -shm file is written through memory, and it holds nothing that
 // must last.
-func (f *opened) end(c *call) error {
+func (d *disk) use(file *opened, path string, c *call) {
 	switch c.name {
 	case "write":
-		f.write(f.offset, c.bytes())
-		f.offset += c.result
+		file.pending = append(file.pending, change{offset: file.offset, data: c.bytes()})
+		file.offset += c.result
 	case "pwrite64":
-		f.write(c.last(), c.bytes())
+		file.pending = append(file.pending, change{offset: c.last(), data: c.bytes()})
 	case "ftruncate":
-		f.pending = append(f.pending, change{offset: c.last(), cut: true})
+		file.pending = append(file.pending, change{offset: c.last(), cut: true})
 	case "lseek":
-		f.offset = c.result
+		file.offset = c.result
 	case "fsync", "fdatasync":
-		f.flush(c.covers - f.flushed)
+		for file.flushed < c.covers { // unless another flush has
+			file.kept.apply(file.pending[0])
+			file.pending, file.flushed = file.pending[1:], file.flushed+1
+		}
 	case "mmap":
-		if strings.Contains(c.arguments, "MAP_SHARED") && !strings.HasSuffix(f.path, "-shm") {
-			return fmt.Errorf("%s is written through memory", f.path)
+		if strings.Contains(c.arguments, "MAP_SHARED") && !strings.HasSuffix(path, "-shm") {
+			d.t.Fatalf("%s is written through memory", path)
 		}
 	default:
-		return fmt.Errorf("%s of %s is not foreseen", c.name, f.path)
+		d.t.Fatalf("%s of %s is not foreseen", c.name, path)
 	}
-	return nil
 }
 
-func (d *disk) open(c *call) error {
-	path := c.texts[0]
-	directory, name, file := d.find(path)
+func (d *disk) open(c *call) {
+	directory, name, file := d.find(c.texts[0])
 	if directory == nil && file == nil {
-		return nil
+		return
 	}
 	if strings.Contains(c.arguments, "O_APPEND") || strings.Contains(c.arguments, "O_TMPFILE") {
-		return fmt.Errorf("%s is opened in a way that is not foreseen", path)
+		d.t.Fatalf("%s is opened in a way that is not foreseen", c.texts[0])
 	}
 	if file == nil {
-		file = &inode{path: path}
+		file = &inode{}
 		directory.rename(map[string]*inode{name: file})
 	} else if strings.Contains(c.arguments, "O_TRUNC") {
 		file.pending = append(file.pending, change{cut: true})
 	}
 	d.files[descriptor{c.process, int(c.result)}] = &opened{inode: file}
-	return nil
 }
 
 // name gives a path to a file, or to nothing.
-func (d *disk) name(path string, file *inode) error {
-	directory, name, _ := d.find(path)
-	if directory != nil {
+func (d *disk) name(path string, file *inode) {
+	if directory, name, _ := d.find(path); directory != nil {
 		directory.rename(map[string]*inode{name: file})
 	}
-	return nil
 }
 
 // rename changes two names in one step, as every file system does.
-func (d *disk) rename(from, to string) error {
+func (d *disk) rename(from, to string) {
 	directory, old, file := d.find(from)
 	other, name, _ := d.find(to)
 	if directory != other {
-		return fmt.Errorf("a file is moved to another directory: %s", to)
+		d.t.Fatalf("a file is moved to another directory: %s", to)
 	}
 	if directory != nil {
 		directory.rename(map[string]*inode{old: nil, name: file})
 	}
-	return nil
 }
 
-// An inode is a file or a directory.
-type inode struct {
-	path    string            // when it was made
-	names   map[string]*inode // of a directory, as processes see them
-	kept    content           // what was flushed
-	flushed int               // how many changes that were
-	pending []change          // the others, which may be on disk or not
-}
-
-// content is what a file holds, or which names a directory has.
-type content struct {
-	data  []byte
-	names map[string]*inode
-}
-
-// A change is one of data, of the size, or of names.
-type change struct {
-	offset int64
-	data   string
-	cut    bool              // the file ends at the offset from now on, or is filled with zeros up to it
-	names  map[string]*inode // nil if the name is removed
-}
-
-func readInode(path string) (*inode, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		data, err := os.ReadFile(path)
-		return &inode{path: path, kept: content{data: data}}, err
-	}
-	made := newDirectory(path)
-	entries, err := os.ReadDir(path)
-	for _, entry := range entries {
-		file, err := readInode(filepath.Join(path, entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		made.names[entry.Name()], made.kept.names[entry.Name()] = file, file
-	}
-	return made, err
-}
-
-func newDirectory(path string) *inode {
-	return &inode{path: path, names: map[string]*inode{}, kept: content{names: map[string]*inode{}}}
-}
-
-func (i *inode) write(offset int64, data string) {
-	i.pending = append(i.pending, change{offset: offset, data: data})
-}
-
-// flush makes the first changes certain, unless another flush has.
-func (i *inode) flush(n int) {
-	for ; n > 0; n-- {
-		i.kept.apply(i.pending[0])
-		i.pending, i.flushed = i.pending[1:], i.flushed+1
-	}
+func (i *inode) rename(names map[string]*inode) {
+	i.pending = append(i.pending, change{names: names})
+	now := content{names: i.names}
+	now.apply(i.pending[len(i.pending)-1])
 }
 
 func (c *content) apply(done change) {
@@ -244,8 +230,43 @@ func (c *content) apply(done change) {
 	}
 }
 
-func (i *inode) rename(names map[string]*inode) {
-	i.pending = append(i.pending, change{names: names})
-	now := content{names: i.names}
-	now.apply(i.pending[len(i.pending)-1])
+// A chance is how likely a change that was not flushed is on disk nevertheless. Each file and each directory has one of these.
+type chance []float64
+
+var (
+	onlyFlushed = chance{0}
+	everything  = chance{1}
+	anything    = chance{0, 0.1, 0.5, 0.9, 1}
+)
+
+// writeTo writes what may be on the disk after a power cut into a directory that is empty or does not exist.
+func (d *disk) writeTo(directory string, c chance) {
+	d.t.Helper()
+	d.write(d.top, directory, c, map[*inode]string{})
+}
+
+func (d *disk) write(i *inode, path string, c chance, written map[*inode]string) {
+	d.t.Helper()
+	if strings.HasSuffix(path, "-shm") { // SQLite makes it again
+		return
+	}
+	if first, again := written[i]; again {
+		program.Must(d.t, os.Link(first, path))
+		return
+	}
+	written[i] = path
+	now, likely := content{bytes.Clone(i.kept.data), maps.Clone(i.kept.names)}, c[rand.IntN(len(c))]
+	for _, change := range i.pending {
+		if rand.Float64() < likely {
+			now.apply(change)
+		}
+	}
+	if i.names == nil {
+		program.Must(d.t, os.WriteFile(path, now.data, 0o600))
+		return
+	}
+	program.Must(d.t, os.MkdirAll(path, 0o700))
+	for name, file := range now.names {
+		d.write(file, filepath.Join(path, name), c, written)
+	}
 }

@@ -3,10 +3,8 @@
 package strace
 
 import (
-	"encoding/binary"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -32,7 +30,7 @@ func TestAPowerCutLosesNothingThatWasAnswered(t *testing.T) {
 	start, path := copyOf(t, root), "new/nested/users.db"
 	for _, name := range []string{"a", "b"} {
 		p := program.Start(t, recorder.script, "DATA_DIR="+root+"/"+filepath.Dir(path))
-		startClients(t, p, h, name, 3, 8, "")()
+		startClients(t, p, h, name, 3, 8)()
 		p.Stop(t)
 	}
 	x := newRecording(recorder, root, start)
@@ -44,37 +42,6 @@ func TestAPowerCutLosesNothingThatWasAnswered(t *testing.T) {
 	x.expectFound("a -wal file whose name is not flushed", check, isFlush(root+"/new/nested"))
 	x.expectFound("commits that are not flushed", check, isFlush(root+"/new/nested/users.db-wal"))
 	x.expectFound("a close that does not flush users.db", check, isFlush(root+"/new/nested/users.db"))
-	x.answerBeforeCommits(root + "/new/nested/users.db-wal")
-	x.expectFound("answers before the flush of their commits", check, func(event) bool { return false })
-}
-
-func TestAPowerCutDuringCheckpointsLosesNothing(t *testing.T) {
-	recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
-	program.Serve(t, "DATA_DIR="+root).Stop(t)
-	start := copyOf(t, root)
-	p := program.Start(t, recorder.script, "DATA_DIR="+root)
-	long := strings.Repeat("long ", 12000)
-	for n := 0; restarts(t, root+"/users.db-wal") == 0; n++ {
-		startClients(t, p, h, fmt.Sprint("c", n), 3, 5, long)()
-	}
-	startClients(t, p, h, "d", 3, 3, long)()
-	p.Stop(t)
-	x := newRecording(recorder, root, start)
-	check := x.expectHistory(h, "users.db")
-	x.cutPower(check)
-
-	x.expectFound("checkpoints that do not flush users.db", check, isFlush(root+"/users.db"))
-}
-
-// restarts returns how often a -wal file was begun again after everything in it was written back (the checkpoint sequence
-// number, sqlite.org/fileformat2.html#walformat).
-func restarts(t *testing.T, wal string) uint32 {
-	t.Helper()
-	data := program.ReadFile(t, wal)
-	if len(data) < 16 {
-		return 0
-	}
-	return binary.BigEndian.Uint32([]byte(data[12:]))
 }
 
 // What a process had not flushed when it was killed, the next one shows.
@@ -84,7 +51,7 @@ func TestAPowerCutAfterAKillLosesNothingThatWasShown(t *testing.T) {
 	for n, unflushed := 0, 0; unflushed < 2; n++ {
 		p := program.Start(t, recorder.script, "DATA_DIR="+root)
 		(&client{t: t, p: p, history: h, name: fmt.Sprint("reader", n)}).list()
-		wait := startClients(t, p, h, fmt.Sprint("killed", n), 3, 1000, "")
+		wait := startClients(t, p, h, fmt.Sprint("killed", n), 3, 1000)
 		program.WaitFor(t, "some writes", func() bool { return h.size() > 100*(n+1) })
 		if recorder.kill(p) {
 			unflushed++

@@ -4,13 +4,10 @@ package strace
 
 import (
 	"cmp"
-	"errors"
 	"os/exec"
 	"regexp"
 	"slices"
 	"testing"
-
-	"users-api/tests/program"
 )
 
 // A recording is what the program did below a directory, from which power cuts are made.
@@ -65,44 +62,29 @@ func newRecording(r *recorder, root, before string) *recording {
 var anyAnswer = regexp.MustCompile(`^HTTP/1\.1 [^\x00]*\r\nX-Request-Id: (\S+)\r\n`)
 
 // replay carries out the events, and calls visit after each with the disk.
-func (x *recording) replay(visit func(at int, d *disk)) error {
-	top, err := readInode(x.before)
-	if err != nil {
-		return err
-	}
-	d := &disk{root: x.root, top: top, files: map[descriptor]*opened{}}
+func (x *recording) replay(visit func(at int, d *disk)) {
+	x.t.Helper()
+	d := &disk{t: x.t, root: x.root, top: readInode(x.t, x.before), files: map[descriptor]*opened{}}
 	for at, e := range x.events {
 		switch {
 		case e.begins && e.result >= 0:
 			d.begin(e.call)
 		case !e.begins && e.result >= 0:
-			if err := d.end(e.call); err != nil {
-				return err
-			}
+			d.end(e.call)
 		}
 		visit(at, d)
 	}
-	return nil
-}
-
-// after returns a directory with what the disk may hold after an event.
-func (x *recording) after(event int, c chance) (directory string) {
-	x.t.Helper()
-	directory = x.t.TempDir()
-	var written error
-	err := x.replay(func(at int, d *disk) {
-		if at == event {
-			written = d.writeTo(directory, c)
-		}
-	})
-	program.Must(x.t, errors.Join(err, written))
-	return directory
 }
 
 // expectTrue fails the test unless all events together have made of the directory what it is.
 func (x *recording) expectTrue() {
 	x.t.Helper()
-	computed := x.after(len(x.events)-1, everything())
+	computed := x.t.TempDir()
+	x.replay(func(at int, d *disk) {
+		if at == len(x.events)-1 {
+			d.writeTo(computed, everything)
+		}
+	})
 	if output, err := exec.Command("diff", "--recursive", "--brief", "--exclude=*-shm", x.root, computed).CombinedOutput(); err != nil {
 		x.t.Fatalf("what the trace makes of %s is not what it is: %v\n%s", x.root, err, output)
 	}
