@@ -98,7 +98,7 @@ func (s *setup) run(faults ...fault) {
 	began := time.Now()
 	for n := 0; (time.Since(began) < *program.Long || n < len(faults)) && !s.t.Failed(); n++ {
 		what := faults[n%len(faults)]
-		r := newRecorder(s.t, s.places[0].Load().List(s.t), what.name != none.name)
+		r := newRecorder(s.t, s.places[0].Load().List(s.t))
 		s.round(r, what)
 		r.Judge(s.places[0].Load().List(s.t))
 		if s.other == nil { // who is recorded nowhere
