@@ -321,7 +321,7 @@ func TestNoFailureOfAStartIsHidden(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := &storage{engine: d, at: at, fields: plain()}
-				s.Users = s.open(t, 0)
+				s.Users = s.open(t)
 				program.Must(t, errors.Join(s.add(ctx, "n"), s.Close(ctx)))
 			}
 			if most := map[bool]int{true: 0, false: 3}[d.delayed]; len(unheard)-1 > most {

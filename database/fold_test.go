@@ -1,12 +1,13 @@
 package database_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unicode"
 
-	"users-api/database"
 	"users-api/models"
+	"users-api/tests/program"
 )
 
 func TestATextIsFolded(t *testing.T) {
@@ -48,14 +49,14 @@ func TestAnIndexFindsWhatIsStoredInAnotherForm(t *testing.T) {
 		"王小明": "王小明", strings.Repeat("é", 5000) + "Ende": "eende", "É \U0001e4ec wie": "wie",
 		"\U0001e4ec Élan": "\U0001e4ec Élan",
 	}
-	onEach(t, []test{{"in another form", func(t *testing.T, s *storage) {
+	onEach(t, func(t *testing.T, s *storage) {
+		program.Must(t, errors.Join(s.Close(ctx), s.at.IndexSearch(ctx)))
+		s.Users = s.open(t)
 		for stored, sought := range found {
-			if _, err := s.Create(ctx, models.Profile{Name: stored, Email: stored}); err != nil {
-				t.Fatal(err)
-			}
+			s.create(t, stored)
 			if users := selected(t, s.Users, models.Query{Where: models.And{models.Search(sought)}}); len(users) != 1 || users[0].Name != stored {
 				t.Errorf("%+q finds %+v, want %+q", sought, users, stored)
 			}
 		}
-	}}}, plain(), database.Location.IndexSearch)
+	})
 }

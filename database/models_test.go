@@ -64,42 +64,27 @@ type storage struct {
 // command changes a schema, as a command of the program does.
 type command = func(database.Location, context.Context) error
 
-// open opens an empty database after some commands.
-func (d engine) open(t testing.TB, fields models.Fields, commands ...command) *storage {
+// open opens an empty database.
+func (d engine) open(t testing.TB) *storage {
 	t.Helper()
-	return d.openAt(t, d.empty(t), fields, commands...)
+	return d.openAt(t, d.empty(t), plain())
 }
 
-func (d engine) openAt(t testing.TB, at database.Location, fields models.Fields, commands ...command) *storage {
+func (d engine) openAt(t testing.TB, at database.Location, fields models.Fields) *storage {
 	t.Helper()
 	at.Fields, at.KeepChanges, at.Logger = fields, time.Hour, slog.New(slog.DiscardHandler)
 	s := &storage{engine: d, at: at, fields: fields}
-	if len(commands) > 0 {
-		s.Users = s.open(t, 0)
-		s.reopen(t, commands...)
-	} else {
-		s.Users = s.open(t, 8<<20)
-	}
+	s.Users = s.open(t)
 	return s
 }
 
 // open opens the database as another process does.
-func (s *storage) open(t testing.TB, listMemory int) *database.Users {
+func (s *storage) open(t testing.TB) *database.Users {
 	t.Helper()
-	users, err := s.at.Open(ctx, listMemory)
+	users, err := s.at.Open(ctx, 8<<20)
 	program.Must(t, err)
 	t.Cleanup(func() { _ = users.Close(ctx) })
 	return users
-}
-
-// reopen runs commands and opens the database again: a service would notice what they did within seconds.
-func (s *storage) reopen(t testing.TB, commands ...command) {
-	t.Helper()
-	program.Must(t, s.Close(ctx))
-	for _, run := range commands {
-		program.Must(t, run(s.at, ctx))
-	}
-	s.Users = s.open(t, 8<<20)
 }
 
 // connect opens a database with one connection until the end of the test.
@@ -112,22 +97,14 @@ func connect(t testing.TB, driver, name string) *sql.DB {
 	return db
 }
 
-// test is a test that needs an empty database.
-type test struct {
-	name string
-	run  func(*testing.T, *storage)
-}
-
-// onEach runs tests on every database, each with fields of its own, after some commands.
-func onEach(t *testing.T, tests []test, fields models.Fields, commands ...command) {
+// onEach runs a test on every database.
+func onEach(t *testing.T, test func(*testing.T, *storage)) {
 	t.Parallel()
 	for _, d := range databases {
-		for _, test := range tests {
-			t.Run(d.name+": "+test.name, func(t *testing.T) {
-				t.Parallel()
-				test.run(t, d.open(t, fields, commands...))
-			})
-		}
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d.open(t))
+		})
 	}
 }
 

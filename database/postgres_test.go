@@ -3,13 +3,9 @@
 package database_test
 
 import (
-	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"sync"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of database/sql
 
@@ -61,50 +57,9 @@ func await(t testing.TB, url, condition string) {
 	program.WaitFor(t, condition, func() bool { return postgresql.Ask(t, url, query) == "true" })
 }
 
-// A write that waits for another program's lock is refused after its own time. As long as a connection for writes is left, all
-// others are done, also one that waits for a shorter lock, and reads go on.
-func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
-	t.Parallel()
-	s := postgres.open(t, plain())
-	id, soon := s.create(t, "held"), s.create(t, "soon free")
-	long := begin(t, s, "INSERT INTO users (name, email) VALUES ('n', 'same')", fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", id))
-	short := begin(t, s, fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", soon))
-	var wait sync.WaitGroup
-	expect := func(what string, isRefused bool, write func() error) {
-		wait.Go(func() {
-			began := time.Now()
-			err := write()
-			took, failed := time.Since(began), refusal(err)
-			isLate := failed != nil && !failed.Unknown && took > 3*time.Second
-			if isRefused && !isLate || !isRefused && err != nil {
-				t.Errorf("%s ends after %s with %#v", what, took, err)
-			}
-		})
-	}
-	expect("a deletion", true, func() error { return s.remove(id) })
-	expect("a creation", true, func() error { return s.add(ctx, "same") })
-	for range 3 { // and one of six connections is left
-		expect("a change", true, func() error { return s.rename(id, "changed") })
-	}
-	await(t, s.at.URL, "count(*) FILTER (WHERE wait_event_type = 'Lock') = 5")
-	for i := range 50 {
-		expect("another creation and a read", false, func() error {
-			_, err := s.Get(ctx, database.Who{ID: id})
-			return errors.Join(s.add(ctx, fmt.Sprint(i)), err)
-		})
-	}
-	expect("a change behind a short lock", false, func() error { return s.rename(soon, "changed") })
-	time.AfterFunc(400*time.Millisecond, func() { _ = short.Rollback() })
-	wait.Wait()
-	if err := long.Rollback(); err != nil {
-		t.Error(err)
-	}
-	s.create(t, "same")
-}
-
 func TestLostConnectionsRefuseNothing(t *testing.T) {
 	t.Parallel()
-	s := postgres.open(t, plain())
+	s := postgres.open(t)
 	for i := range 5 {
 		postgresql.SQL(t, s.at.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+
 			"WHERE datname = current_database() AND application_name = 'users-api'")
@@ -158,7 +113,7 @@ func all(models.User) error { return nil }
 // What another transaction only refers to, by a foreign key, can be changed, and not be deleted.
 func TestARowThatIsReferredToHoldsUpNoChange(t *testing.T) {
 	t.Parallel()
-	s := postgres.open(t, plain())
+	s := postgres.open(t)
 	id := s.create(t, "ada")
 	_, err := s.other(t, s.at).Exec("CREATE TABLE orders (buyer bigint REFERENCES users)")
 	program.Must(t, err)
@@ -176,34 +131,4 @@ func TestARowThatIsReferredToHoldsUpNoChange(t *testing.T) {
 	}
 	program.Must(t, open.Rollback())
 	program.Must(t, s.remove(id))
-}
-
-// A client that leaves ends its statement only after a moment: most end by themselves until then, and PgBouncer 1.18 crashes
-// where many are cancelled.
-func TestAStatementWhoseClientLeavesHasAMomentToEnd(t *testing.T) {
-	t.Parallel()
-	direct := postgres.empty(t).URL
-	cancelled := make(chan time.Time, 10)
-	s := postgres.openAt(t, database.Location{URL: failing.Server(t, direct, &failing.Statements{Cancelled: func() { cancelled <- time.Now() }})}, plain())
-	id := s.create(t, "ada")
-	open := begin(t, s, "LOCK TABLE users")
-	client, leave := context.WithCancel(ctx)
-	answered := make(chan error, 1)
-	go func() {
-		_, err := s.Get(client, database.Who{ID: id})
-		answered <- err
-	}()
-	await(t, direct, "count(*) FILTER (WHERE wait_event_type = 'Lock') > 0")
-	left := time.Now()
-	leave()
-	if err := <-answered; !errors.Is(err, context.Canceled) {
-		t.Errorf("it ends with %v", err)
-	}
-	if waited := (<-cancelled).Sub(left); waited < 100*time.Millisecond {
-		t.Errorf("it is cancelled after %s", waited)
-	}
-	program.Must(t, open.Rollback())
-	if _, err := s.Get(ctx, database.Who{ID: id}); err != nil {
-		t.Errorf("the next read: %v", err)
-	}
 }

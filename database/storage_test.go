@@ -4,90 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"users-api/database"
 	"users-api/models"
+	"users-api/tests/program"
 )
 
-func TestStorage(t *testing.T) {
-	onEach(t, []test{
-		{"rows of many users with the same emails are stored in their order", repeatedRows},
-		{"a write is refused at once while the close waits for another", closing},
-		{"a write beside an import waits for it, however long that takes, or is refused in time", writesBesideImport},
-	}, plain())
-}
+// The last row of a file comes only after longer than any write waits for another program. On SQLite all writes wait for the
+// import, and a client that leaves waits no longer. On PostgreSQL only writes that need what the import has written wait, and are
+// refused in time.
+func TestAWriteBesideAnImportWaitsForItOrIsRefusedInTime(t *testing.T) { onEach(t, writesBesideImport) }
 
-const updates = database.ConflictUpdates
-
-// becomes returns the options with which the table becomes the file, if at most some users are deleted.
-func becomes(most int) database.ImportOptions {
-	return database.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: most}
-}
-
-// repeatedRows imports more rows than are stored together, many with the email of an earlier row, and then deletes more users
-// than are looked at together.
-func repeatedRows(t *testing.T, s *storage) {
-	const users, times = 700, 4
-	var rows []models.Values
-	for i := range users * times {
-		rows = append(rows, values(s.fields, "name", fmt.Sprint(i), "email", fmt.Sprint(i*9%users)))
-	}
-	done, err := s.Import(ctx, lines(rows), database.ImportOptions{OnConflict: updates})
-	if want := (database.Imported{Created: users, Updated: users * (times - 1)}); !reflect.DeepEqual(done, want) || err != nil {
-		t.Errorf("got %+v, %v, want %+v", done, err, want)
-	}
-	for _, user := range selected(t, s.Users, models.Query{}) {
-		var last, email int
-		_, _ = fmt.Sscan(user.Name+" "+user.Email, &last, &email)
-		if last < users*(times-1) || last*9%users != email {
-			t.Fatalf("%+v is stored", user)
-		}
-	}
-	done, err = s.Import(ctx, lines(file("kept:0")), becomes(users))
-	left, named := selected(t, s.Users, models.Query{}), len(done.DeletedUsers)
-	if done.Deleted != users-1 || named != models.MaxListed || len(left) != 1 || err != nil {
-		t.Errorf("%d are deleted, and %d of them named, %v: left are %.500v", done.Deleted, named, err, left)
-	}
-}
-
-func closing(t *testing.T, s *storage) {
-	last, imported, closed := make(chan bool), make(chan error, 1), make(chan error, 1)
-	go func() {
-		_, err := s.Import(ctx, func(yield func(database.ImportRow, error) bool) {
-			go func() { closed <- s.Close(ctx) }()
-			<-last
-		}, database.ImportOptions{})
-		imported <- err
-	}()
-	created := make(chan error, 1000)
-	for tries, refused := 0, false; !refused; tries++ { // those that come before the close may wait for the import
-		if tries == cap(created) {
-			close(last)
-			t.Fatal("no write is refused")
-		}
-		go func() { created <- s.add(ctx, "e") }()
-		select {
-		case err := <-created:
-			refused = errors.Is(err, models.ErrClosed)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	if len(closed) > 0 {
-		t.Error("it is closed although an import is under way")
-	}
-	close(last)
-	if err := errors.Join(<-imported, <-closed); err != nil {
-		t.Error(err)
-	}
-}
-
-// writesBesideImport imports a file whose last row comes only after longer than any write waits for another program. On SQLite
-// what it has written waits for it, and a client that leaves waits no longer. On PostgreSQL only writes that need what the import
-// has written wait, and are refused in time.
 func writesBesideImport(t *testing.T, s *storage) {
 	const waits = 6 * time.Second
 	changed, deleted := s.create(t, "changed"), s.create(t, "deleted")
@@ -107,7 +37,7 @@ func writesBesideImport(t *testing.T, s *storage) {
 					return
 				}
 			}
-		}, database.ImportOptions{OnConflict: updates})
+		}, database.ImportOptions{OnConflict: database.ConflictUpdates})
 		imported <- err
 	}()
 	<-stored
@@ -133,10 +63,8 @@ func writesBesideImport(t *testing.T, s *storage) {
 	if s.delayed {
 		got, created := sorted(), s.add(ctx, "of no row")
 		close(last)
-		want := []string{"a change: refused", "a creation: refused", "a deletion: refused"} // a busy machine may reach another limit first
-		if err := errors.Join(created, <-imported); err != nil || !slices.Equal(got, want) {
-			t.Errorf("during the import, %q, want %q; it, and the creation of whom the file does not have: %v", got, want, err)
-		}
+		program.Must(t, errors.Join(created, <-imported))
+		program.Expect(t, "what is said of writes during the import", got, "[a change: refused a creation: refused a deletion: refused]")
 		return
 	}
 	time.Sleep(waits)
@@ -152,15 +80,13 @@ func writesBesideImport(t *testing.T, s *storage) {
 	if err := <-imported; err != nil {
 		t.Error(err)
 	}
-	if got, want := sorted(), []string{"a change: done", "a creation: duplicate", "a deletion: done"}; !slices.Equal(got, want) {
-		t.Errorf("after the import, each is done, or of a duplicate: %q, want %q", got, want)
-	}
+	program.Expect(t, "what is said of writes after the import", sorted(), "[a change: done a creation: duplicate a deletion: done]")
 }
 
 // A condition that was forgotten must never select all users.
 func TestAQueryWithoutAConditionSelectsNobody(t *testing.T) {
 	t.Parallel()
-	s := sqlite.open(t, plain())
+	s := sqlite.open(t)
 	s.create(t, "ada")
 	unknown := map[string]models.Condition{}
 	for _, column := range []string{"id", "name", "created_at"} {

@@ -1,18 +1,18 @@
 package failing
 
 import (
-	"encoding/binary"
 	"io"
 	"net"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"users-api/tests/program"
 )
 
-// Server returns the URL of a proxy in front of a PostgreSQL database, whose statements these are. It knows no more of the
-// protocol than where a message ends (postgresql.org/docs/current/protocol-message-formats.html).
+// Server returns the URL of a proxy in front of a PostgreSQL database, whose statements these are.
 func Server(t testing.TB, database string, s *Statements) (through string) {
 	t.Helper()
 	direct, err := url.Parse(database)
@@ -34,15 +34,8 @@ func Server(t testing.TB, database string, s *Statements) (through string) {
 	return proxy.String()
 }
 
-// fails is a message that is a statement, which fails with what the server says of a broken disk, in a transaction as outside.
-var fails = message('Q', "DO $$ BEGIN RAISE EXCEPTION 'this statement fails' USING ERRCODE = 'io_error'; END $$\x00")
-
-func message(kind byte, text string) []byte {
-	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(text))), text...)
-}
-
-// cancels is what a connection begins with that only cancels a statement of another.
-const cancels = 80877102
+// fails is a statement that fails with what the server says of a broken disk, in a transaction as outside.
+var fails = &pgproto3.Query{String: "DO $$ BEGIN RAISE EXCEPTION 'this statement fails' USING ERRCODE = 'io_error'; END $$"}
 
 // relay passes on what a client and the server say, but a statement that fails: what the client sends up to its end, a Query
 // or a Sync, is replaced.
@@ -57,34 +50,31 @@ func (s *Statements) relay(client net.Conn, host string) {
 		_, _ = io.Copy(client, server)
 		_ = client.Close()
 	}()
-	head, statement := make([]byte, 5), []byte(nil)
-	for begins := true; ; begins = false {
-		start := head
-		if begins { // the first message has no letter
-			start = head[1:]
+	says := pgproto3.NewBackend(client, io.Discard)
+	var next pgproto3.FrontendMessage
+	next, err = says.ReceiveStartupMessage()
+	var statement []byte
+	for ; err == nil; next, err = says.Receive() {
+		isEnd, isPart, text := false, false, ""
+		switch message := next.(type) {
+		case *pgproto3.Query:
+			isEnd, text = true, message.String
+		case *pgproto3.Sync:
+			isEnd = true
+		case *pgproto3.Parse, *pgproto3.Bind, *pgproto3.Describe, *pgproto3.Execute, *pgproto3.Close:
+			isPart = true
 		}
-		if _, err := io.ReadFull(client, start); err != nil {
-			return
+		if statement, err = next.Encode(statement); err != nil || isPart {
+			continue
 		}
-		body := make([]byte, binary.BigEndian.Uint32(head[1:])-4)
-		if _, err := io.ReadFull(client, body); err != nil {
-			return
-		}
-		statement = append(append(statement, start...), body...)
-		if begins && s.Cancelled != nil && binary.BigEndian.Uint32(body) == cancels {
-			s.Cancelled()
-		}
-		isEnd := !begins && (head[0] == 'Q' || head[0] == 'S')
 		// pgx ends a transaction so, and asks whether a connection still works: if it does not, it takes another.
-		isFree := strings.HasPrefix(string(body), "rollback\x00") || strings.HasPrefix(string(body), "-- ping")
+		isFree := text == "rollback" || strings.HasPrefix(text, "-- ping")
 		if isEnd && !isFree && s.next(strings.ToValidUTF8(string(statement), ".")) {
-			statement = fails
+			statement, err = fails.Encode(nil)
 		}
-		if isPart := strings.ContainsRune("PBDEC", rune(head[0])); begins || isEnd || !isPart {
-			if _, err := server.Write(statement); err != nil {
-				return
-			}
-			statement = statement[:0:0]
+		if _, failed := server.Write(statement); failed != nil {
+			return
 		}
+		statement = statement[:0]
 	}
 }

@@ -8,8 +8,6 @@ import "sync"
 // Statements are those of a database. Those that end a transaction without storing anything never fail, nor those whose failure
 // no answer depends on.
 type Statements struct {
-	Cancelled func() // unless it is nil, it is called when a statement is to be cancelled on PostgreSQL
-
 	mu     sync.Mutex
 	left   int // up to the one that fails; 0 if none will
 	failed string

@@ -69,21 +69,6 @@ func TestListsThatSlowReadersHoldTakeABoundedAmountOfMemory(t *testing.T) {
 	program.Expect(t, "lists that are not kept", uncached(), 1)
 }
 
-func TestAListThatHasBecomeSmallEnoughIsKeptAgain(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "LIST_MEMORY_MIB=1", "ADMIN_PORT=0")
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Fill(20_000)
-	p.List(t)
-	lists := func() map[string]float64 { return program.Scrape(t, p)["users_api_list_total"] }
-	program.Expect(t, "lists that are not kept", lists()["result=uncached"], 1)
-	other.Do("DELETE FROM users WHERE id > 5")
-	program.WaitFor(t, "a list comes from memory", func() bool {
-		program.Expect(t, "users of a list", len(p.List(t)), 5)
-		return lists()["result=cached"] > 0
-	})
-}
-
 func TestTwoThousandClientsAtOnceAreServed(t *testing.T) {
 	program.NeedsLong(t)
 	p := program.Serve(t)
