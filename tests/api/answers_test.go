@@ -64,36 +64,24 @@ var scenarios = []scenario{
 	{"a null name is refused", post, `{"name":null,"email":"a@b"}`, 400, required},
 	{"null is refused", post, `null`, 400, required},
 	{"an empty body is refused", post, "", 400, required},
-	{"a blank body is refused", post, " \n", 400, required},
-	{"the last of two values may be empty", post, `{"name":"A","email":"a@b","name":""}`, 400, required},
 	{"keys in another case are other keys", post, `{"Name":"A","EMAIL":"a@b"}`, 400, required},
 
 	// Not one JSON object.
 	{"half an object is refused", post, `{"name":"A","email":"a@b"`, 400, badJSON},
 	{"an empty object is refused", post, `{}`, 400, required},
 	{"text that is not JSON is refused", post, `name=A&email=a@b`, 400, badByte + `2"}`},
-	{"blanks before a mistake are counted", post, "\n name=A", 400, badByte + `4"}`},
 	{"text after the object is refused", post, sent + " x", 400, badJSON},
 	{"endless nesting is refused", post, strings.Repeat("[", 100_000), 400, badByte + `10001"}`},
 	{"bytes that are not UTF-8 are refused", post, "{\"name\":\"\xff\",\"email\":\"a@b\"}", 400, notUTF8},
 	{"a byte order mark before the object is skipped", post, "\ufeff" + sent, 201, stored},
 	{"a compressed body is refused", post, gzipped(sent), 400, packed},
 	{"a body that is said to be compressed is refused", post + "\nContent-Encoding: Br", sent, 400, packed},
-	{"a body of two codings is refused", post + "\nContent-Encoding: identity, x-gzip", sent, 400, packed},
-	{"another coding changes nothing", post + "\nContent-Encoding: utf-8", sent, 201, stored},
 	{"an array is refused", post, `[{"name":"A","email":"a@b"}]`, 400, notAn + `an array"}`},
-	{"a bare string is refused", post, `"A"`, 400, notAn + `a string"}`},
-	{"a bare false is refused", post, `false`, 400, notAn + `true or false"}`},
 	{"a number for a name is refused", post, `{"name":5,"email":"a@b"}`, 400,
 		`{"error":"The field name must be a string, not a number"}`},
-	{"true for a name is refused", post, `{"name":true,"email":"a@b"}`, 400,
-		`{"error":"The field name must be a string, not true or false"}`},
-	{"an object for an email is refused", post, `{"name":"A","email":{}}`, 400,
-		`{"error":"The field email must be a string, not an object"}`},
 
 	// Stored as sent.
 	{"white space is not trimmed", post, `{"name":" ","email":"\t"}`, 201, `{"id":2,"name":" ","email":"\t"}`},
-	{"letter case is kept", post, `{"name":"ADA","email":"A@B"}`, 201, `{"id":2,"name":"ADA","email":"A@B"}`},
 	{"unknown keys are ignored, an id and a time too", post,
 		`{"id":77,"created_at":"1999-01-01 00:00:00","admin":true,"name":"A","email":"a@b"}`, 201, stored},
 	{"the last of two values counts", post, `{"name":5,"email":"x","name":"A","email":"a@b"}`, 201, stored},
@@ -107,16 +95,7 @@ var scenarios = []scenario{
 		`{"id":2,"name":"😀","email":"𐀀"}`},
 	{"SQL is text", post, `{"name":"'); DROP TABLE users; --","email":"a@b"}`, 201,
 		`{"id":2,"name":"'); DROP TABLE users; --","email":"a@b"}`},
-	{"an escaped backslash begins no escape", post, `{"name":"\\ud800","email":"a@b"}`, 201,
-		`{"id":2,"name":"\\ud800","email":"a@b"}`},
-	{"U+FFFD is a character", post, `{"name":"\ufffd","email":"a@b"}`, 201, `{"id":2,"name":"�","email":"a@b"}`},
 	{"a high half alone is refused", post, `{"name":"A","email":"\ud800"}`, 400, badByte + `22"}`},
-	{"a low half alone is refused", post, `{"name":"A","email":"a\udc00b"}`, 400, badByte + `23"}`},
-	{"two high halves are refused", post, `{"name":"\ud800\ud800","email":"a@b"}`, 400, badByte + `10"}`},
-	{"a half before text is refused", post, `{"name":"\uD83Dude00","email":"a@b"}`, 400, badByte + `10"}`},
-	{"a half before an escaped backslash is refused", post, `{"name":"\ud83d\\ude00","email":"a@b"}`, 400, badByte + `10"}`},
-	{"a half deep within is refused", post, `{"a":[{"b":"\ud800"}]}`, 400, badByte + `13"}`},
-	{"a half after an escaped backslash is refused", post, `{"name":"\\\ud800"}`, 400, badByte + `12"}`},
 
 	// Size.
 	{"a body of 1 MiB is taken", post, `{"name":"` + strings.Repeat("a", 1<<20-25) + `","email":"a@b"}`, 201,
@@ -136,30 +115,17 @@ var scenarios = []scenario{
 	{"a doubled slash is another path", "GET //api/users", "", 404, noPath},
 	{"the list cannot be replaced", "PUT /api/users", "", 405, noMethod},
 	{"OPTIONS is no exception", "OPTIONS /health", "", 405, noMethod},
-	{"a user cannot be posted to", "POST /api/users/1", "", 405, noMethod},
 	{"a batch is no user who is read", "GET " + batchPath, "", 405, noMethod},
-	{"nor one who is deleted", "DELETE " + batchPath, "", 405, noMethod},
-	{"a batch with a trailing slash is another path", "POST " + batchPath + "/", `{"requests":[]}`, 404, noPath},
-	{"another site's browser cannot send a batch", "POST " + batchPath + "\nOrigin: https://evil.example", batchOf(item0), 403, crossed},
 }
 
 // allowed are the methods that the header Allow has where another is refused.
 var allowed = map[string]string{
-	"PUT /api/users": "GET, HEAD, POST", "OPTIONS /health": "GET, HEAD", "POST /api/users/1": "DELETE, GET, HEAD, PATCH, PUT",
-	"GET " + batchPath: "POST", "DELETE " + batchPath: "POST",
+	"PUT /api/users": "GET, HEAD, POST", "OPTIONS /health": "GET, HEAD", "GET " + batchPath: "POST",
 }
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	try(t, scenarios, "ada@example.org")
-}
-
-// ask sends the request of a scenario, with more header lines.
-func (s scenario) ask(t *testing.T, p *program.Program, header ...string) program.Answer {
-	t.Helper()
-	lines := strings.Split(s.request, "\n")
-	method, path, _ := strings.Cut(lines[0], " ")
-	return p.Do(t, method, path, s.body, append(lines[1:], header...)...)
 }
 
 // try sends the request of each scenario to a program that has users with these emails. A request that reads, and one that is
@@ -177,7 +143,7 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 			before := p.Do(t, http.MethodGet, "/api/users", "").Body
 
 			method, _, _ := strings.Cut(s.request, " ")
-			answer := s.ask(t, p)
+			answer := p.Ask(t, s.request, s.body)
 			answer.Expect(t, s.status, s.answer)
 			program.ExpectHeader(t, answer, "X-Content-Type-Options", "nosniff")
 			// Relative to the address of the request, so that it holds behind any prefix of a proxy.
@@ -189,7 +155,7 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 				program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
 			}
 			if s.status >= 400 {
-				expectProblem(t, s.ask(t, p, "Accept: "+problemType), answer)
+				expectProblem(t, p.Ask(t, s.request, s.body, "Accept: "+problemType), answer)
 			}
 			program.Forbid(t, answer.Body, "Go ", "json:", "EOF", "models.", "database.Users", "NewUser", "unmarshal", "controllers", "sql:")
 
@@ -235,42 +201,33 @@ func TestHEADHasTheHeadersOfGETAndNoBody(t *testing.T) {
 func FuzzBody(f *testing.F) {
 	for _, s := range scenarios {
 		if s.request == post && len(s.body) < 1000 {
-			f.Add([]byte(s.body))
+			f.Add(s.body)
 		}
 	}
 	p := program.Serve(f)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		answer := p.Do(t, "POST", "/api/users", string(body))
-		users := p.List(t)
+	f.Fuzz(func(t *testing.T, body string) {
+		answer, stored := p.Do(t, "POST", "/api/users", body), "[]"
 		switch answer.Status {
 		case 201:
 			user := answer.User(t)
-			if len(users) != 1 || users[0].Name != user.Name || users[0].Email != user.Email || users[0].ID != user.ID {
-				t.Errorf("answered %v and stored %v", user, users)
-			}
-			if user.Name == "" || user.Email == "" || !json.Valid(bytes.TrimPrefix(body, []byte("\ufeff"))) {
+			if stored = "[" + strings.TrimSuffix(answer.Body, "}") + `,"created_at":"…"}]`; user.Name == "" || user.Email == "" {
 				t.Errorf("%q was accepted", body)
 			}
-			p.Delete(t, user.ID)
+			defer p.Delete(t, user.ID)
 		case 400, 413:
-			if len(users) != 0 {
-				t.Errorf("%q was refused and stored: %v", body, users)
-			}
 			program.Forbid(t, answer.Body, "json:", "EOF", "models.", "database.Users", "unmarshal")
-		case 500:
-			answer.Expect(t, nulStored.status, nulStored.answer) // what storage says to a NUL byte, where it cannot store it
 		default:
-			t.Errorf("%q was answered %d %s", body, answer.Status, answer.Body)
+			answer.Expect(t, nulStored.status, nulStored.answer) // what storage says to a NUL byte, where it cannot store it
 		}
+		p.Do(t, "GET", "/api/users", "").Expect(t, 200, stored)
 	})
 }
 
 // FuzzID sends any text as the id of a user. Only the user with exactly this id is shown, changed and deleted.
 func FuzzID(f *testing.F) {
 	for _, id := range []string{
-		"1", "2", "3", "-3", "9223372036854775807", "01", "+1", "1.0", "1e0", "0x1", " 1", "1 ", "1;2", "1 OR 1=1",
-		"%31", "١", "1\x00", "../1", "", "0", "-0", "-1", "%", "*", "9223372036854775808", "18446744073709551617",
-		"@", "1@", "@\xff", "@\x00", "@/1",
+		"1", "-3", "9223372036854775807", "01", "+1", "1.0", "1e0", "0x1", " 1", "1;2", "1 OR 1=1", "%31", "١", "1\x00", "../1", "", "-0",
+		"9223372036854775808", "@", "@\xff", "@/1",
 	} {
 		f.Add(id)
 	}
@@ -279,25 +236,21 @@ func FuzzID(f *testing.F) {
 	other := program.OpenOther(f, p.DatabasePath())
 	f.Fuzz(func(t *testing.T, id string) {
 		for _, existing := range ids {
-			other.On(t).Do(fmt.Sprintf("INSERT INTO users (id, name, email) VALUES (%[1]s, 'n', '%[1]s') ON CONFLICT DO NOTHING",
-				existing))
+			other.On(t).Do(fmt.Sprintf("INSERT INTO users (id, name, email) VALUES (%[1]s, 'n', '%[1]s') ON CONFLICT DO NOTHING", existing))
 		}
-		for _, method := range []string{"GET", "PATCH", "PUT", "DELETE"} {
-			want := 404
-			if slices.Contains(ids, id) {
-				want = map[bool]int{true: 204, false: 200}[method == "DELETE"]
-			}
+		at := slices.Index(ids, id)
+		for i, method := range []string{"GET", "PATCH", "PUT", "DELETE"} {
 			answer := p.Do(t, method, "/api/users/"+url.PathEscape(id), program.Body("n", id), "If-Match: *")
-			if isEmail := strings.Contains(id, "@"); isEmail && method == "PUT" && slices.Contains([]int{400, 412}, answer.Status) {
-				want = answer.Status // nobody has it, and If-Match only replaces; or it is no text
-			}
-			if answer.Status != want {
-				t.Errorf("%s of %q is answered %d %s, want %d", method, id, answer.Status, answer.Body, want)
+			isPut := method == "PUT" && strings.Contains(id, "@") // nobody has it, and If-Match only replaces; or it is no text
+			if at >= 0 {
+				answer.Expect(t, []int{200, 200, 200, 204}[i], "…")
+			} else if answer.Status != 404 && !(isPut && (answer.Status == 400 || answer.Status == 412)) {
+				t.Errorf("%s of %q is answered %d %s", method, id, answer.Status, answer.Body)
 			}
 		}
-		var left []int64
+		var left []string
 		for _, user := range p.List(t) {
-			left = append(left, user.ID)
+			left = append(left, fmt.Sprint(user.ID))
 		}
 		others := slices.DeleteFunc(slices.Clone(ids), func(existing string) bool { return existing == id })
 		program.Expect(t, fmt.Sprintf("who is left after DELETE of %q", id), left, others)
@@ -332,6 +285,8 @@ var codes = map[string]string{
 	"The request body is larger":     "body_too_large", "The request body is not": "body_invalid",
 	"The request body must be a JSON object": "body_invalid", "The user was changed": "changed_meanwhile",
 	"Unknown key": "field_unknown", "Unknown parameter": "parameter_unknown", "User not found": "user_not_found",
+	"An API key is needed": "key_missing", "The API key is not valid": "key_invalid", "This API key can only": "key_read_only",
+	"Only a key with": "key_read_only", "This service does not": "host_refused",
 	"id and created_at cannot be changed": "field_read_only", "id, created_at and": "field_read_only", "The email in the path": "field_invalid",
 	"No user has the email in the path": "field_invalid", "No user has this email": "changed_meanwhile",
 	"The user exists already": "changed_meanwhile", "ERROR": "storage_failed", "These changes": "cursor_gone",
@@ -373,42 +328,13 @@ func TestOtherClientsSeeNoProblems(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
-	duplicate := program.Body("Other", "ada@example.org")
-	plain := p.Do(t, "POST", "/api/users", duplicate)
-	for accept, asked := range map[string]bool{
-		"": false, "*/*": false, "application/*": false, "application/json": false, "text/html,*/*;q=0.8": false,
-		"application/problem+xml": false, problemType + "x": false, problemType + ";q=0": false, problemType + ";q=high": false,
-		"application/json, " + problemType + "; Q=0.000": false, problemType + "; charset=utf-8": true, problemType + ";q=0.001": true,
-		problemType: true, "application/json, " + problemType: true, problemType + ";q=0.5": true,
-		"Application/Problem+JSON": true,
+	for accept, status := range map[string]int{
+		"": 500, "*/*": 500, "application/*": 500, "application/json": 500, problemType + "x": 500, problemType + ";q=0": 500,
+		problemType + ";q=high": 500, "application/json, " + problemType + "; Q=0.000": 500, problemType + "; charset=utf-8": 409,
+		problemType + ";q=0.001": 409, problemType: 409, "application/json, " + problemType: 409, "Application/Problem+JSON": 409,
 	} {
-		answer := p.Do(t, "POST", "/api/users", duplicate, "Accept: "+accept)
-		if isProblem := answer.Header.Get("Content-Type") == problemType; isProblem != asked {
-			t.Errorf("Accept: %s is answered %s", accept, answer.Body)
-		}
-		if !asked && (answer.Body != plain.Body || answer.Status != 500) {
-			t.Errorf("Accept: %s is answered %d %s", accept, answer.Status, answer.Body)
-		}
+		want := map[int]string{500: program.DuplicateEmail, 409: `{"type":…"code":"email_used"}`}[status]
+		p.Do(t, "POST", "/api/users", program.Body("n", "ada@example.org"), "Accept: "+accept).To(accept).Expect(t, status, want)
 	}
 	p.Do(t, "GET", "/api/users", "", "Accept: "+problemType).Expect(t, 200, p.Do(t, "GET", "/api/users", "").Body)
-}
-
-func TestRefusalsOfAccessAreProblemsToo(t *testing.T) {
-	t.Parallel()
-	p := withKeys(t, fullKey, "ALLOWED_HOSTS=127.0.0.1")
-	ask := func(host, key string) program.Answer {
-		conn := p.Dial(t)
-		conn.Send("DELETE /api/users/1 HTTP/1.1\r\nHost: %s\r\nAccept: text/html\r\nAccept: %s\r\nX-API-Key: %s\r\n\r\n", host, problemType, key)
-		return conn.Answer()
-	}
-	for want, answer := range map[problem]program.Answer{
-		{"about:blank", "Unauthorized", 401, "An API key is needed", "key_missing"}:                                  ask("127.0.0.1", ""),
-		{"about:blank", "Unauthorized", 401, "The API key is not valid", "key_invalid"}:                              ask("127.0.0.1", "x"),
-		{"about:blank", "Forbidden", 403, "This API key can only read", "key_read_only"}:                             ask("127.0.0.1", readKey),
-		{"about:blank", "Misdirected Request", 421, `This service does not answer for the host "x"`, "host_refused"}: ask("x", ""),
-	} {
-		program.Expect(t, "the problem", readProblem(t, answer), want)
-		vary := map[bool]string{true: "Accept", false: "Authorization, X-API-Key, Accept"}[want.Status == 421]
-		program.ExpectHeader(t, answer, "Vary", vary)
-	}
 }

@@ -1,11 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,13 +62,11 @@ func TestEachWriteIsRecordedAndNothingElse(t *testing.T) {
 	seen := map[string]bool{}
 	recorded := func() (entries []string) {
 		for id := range 16 { // of which PostgreSQL gives some to what is refused
-			answer := p.Do(t, "GET", fmt.Sprintf("/api/users/%d/changes", id+1), "", "X-API-Key: "+fullKey)
-			var read past
-			if answer.Status == 200 {
-				program.Must(t, json.Unmarshal([]byte(answer.Body), &read))
+			if p.Do(t, "GET", fmt.Sprintf("/api/users/%d/changes", id+1), "", "X-API-Key: "+fullKey).Status != 200 {
+				continue
 			}
-			for i := range read.Changes {
-				if entry := string(read.Changes[len(read.Changes)-1-i]); !seen[cursorOf(entry)] {
+			for _, entry := range slices.Backward(historyOf(t, p, id+1, "X-API-Key: "+fullKey)) {
+				if !seen[cursorOf(entry)] {
 					seen[cursorOf(entry)] = true
 					entries = append(entries, entry)
 				}
@@ -87,23 +85,17 @@ func TestEachWriteIsRecordedAndNothingElse(t *testing.T) {
 		{scenario{"a change has the fields that differ", "PATCH /api/users/3", `{"name":"B","email":"a@b","phone":"1"}`, 200, ""},
 			[]string{was("changed", 3, byHR+`,"before":{"name":"A","phone":null},"after":{"name":"B","phone":"1"}`)}},
 		{scenario{"the same values are no change", "PATCH /api/users/3", `{"name":"B","phone":"1"}`, 200, ""}, nil},
-		{scenario{"nothing is no change", "PATCH /api/users/3", `{}`, 200, ""}, nil},
 		{scenario{"a change by email is one of its user", "PATCH /api/users/a@b", `{"phone":"2"}`, 200, ""},
 			[]string{was("changed", 3, byHR+`,"before":{"phone":"1"},"after":{"phone":"2"}`)}},
 		{scenario{"a change that is refused is not recorded", "PATCH /api/users/3", `{"email":"ada@example.org"}`, 409, ""}, nil},
-		{scenario{"a stale change is not recorded", "PATCH /api/users/3\nIf-Match: \"x\"", `{"name":"C"}`, 412, ""}, nil},
 		{scenario{"a replacement has the fields that differ", "PUT /api/users/3", `{"name":"A","email":"a@b"}`, 200, ""},
 			[]string{was("changed", 3, byHR+`,"before":{"name":"B","phone":"2"},"after":{"name":"A","phone":null}`)}},
-		{scenario{"a replacement by the same is no change", "PUT /api/users/3", `{"name":"A","email":"a@b"}`, 200, ""}, nil},
 		{scenario{"a put creates", "PUT /api/users/p@b", named, 201, ""}, []string{was("created", 0, byHR)}},
 		{scenario{"a put changes", "PUT /api/users/p@b", `{"name":"C"}`, 200, ""},
 			[]string{was("changed", 0, byHR+`,"before":{"name":"B"},"after":{"name":"C"}`)}},
-		{scenario{"a read key's write is not recorded", "PATCH /api/users/3\nX-API-Key: " + readKey, `{"name":"C"}`, 403, ""}, nil},
 		{scenario{"a deletion has the whole user", "DELETE /api/users/3", "", 204, ""},
 			[]string{was("deleted", 3, byHR+`,"before":`+nobodys3)}},
-		{scenario{"nobody's deletion is not recorded", "DELETE /api/users/3", "", 404, ""}, nil},
 		{scenario{"a restore is a creation", "POST /api/users/3/restore", "", 201, ""}, []string{was("created", 3, byHR)}},
-		{scenario{"nobody's restore is not recorded", "POST /api/users/3/restore", "", 409, ""}, nil},
 		{scenario{"a dry run is not recorded", update + "&dry_run=true", row, 200, ""}, nil},
 		{scenario{"a file that is refused is not recorded", file, row, 422, ""}, nil},
 		{scenario{"a file's changes are recorded", update, row, 200, ""},
@@ -134,7 +126,7 @@ func TestEachWriteIsRecordedAndNothingElse(t *testing.T) {
 				s.request += withHR
 			}
 			s.request = strings.ReplaceAll(s.request, "LAST", last)
-			s.ask(t, p).Expect(t, s.status, "…")
+			p.Ask(t, s.request, s.body).Expect(t, s.status, "…")
 			got := recorded()
 			program.Expect(t, "what is recorded", strings.Join(got, "\n"), strings.Join(s.entries, "\n"))
 			program.Expect(t, "how many entries", len(got), len(s.entries))
@@ -164,53 +156,39 @@ func TestWhoHasChangedWhatIsForThoseWithFullAccess(t *testing.T) {
 	p.Do(t, "POST", "/api/users", sent, full, "X-Request-Id: r1")
 	p.Do(t, "POST", "/api/users", both, full)
 	p.Do(t, "DELETE", "/api/users/2", "", full)
-	for _, request := range []string{"GET /api/users/1/changes", "GET /api/users/a@b/changes?limit=0", "GET /api/users/deleted?x=y"} {
-		method, path, _ := strings.Cut(request, " ")
-		p.Do(t, method, path, "", reads).Expect(t, 403, program.ErrorBody("Only a key with full access can see who changed what"))
-		p.Do(t, method, path, "", reads, "Accept: "+problemType).Expect(t, 403, `…"code":"key_read_only"}`)
+	for _, path := range []string{"/api/users/1/changes", "/api/users/a@b/changes?limit=0", "/api/users/deleted?x=y"} {
+		p.Do(t, "GET", path, "", reads).Expect(t, 403, program.ErrorBody("Only a key with full access can see who changed what"))
 	}
-	const (
-		first   = `{"changes":[{"cursor":"…","op":"created","id":1,"at":"…",`
-		user    = `"user":{"id":1,…}},…`
-		deleted = `{"cursor":"…","op":"deleted","id":2,"at":"…"`
-	)
-	feed := func(key string) (answer program.Answer) {
+	for key, by := range map[string][2]string{full: {byHR + ",", `,"by":"key:hr-sync","request":"…"`}, reads: {"", ""}} {
+		want := `{"changes":[{"cursor":"…","op":"created","id":1,"at":"…",` + by[0] + `"user":{"id":1,…}},…` +
+			`{"cursor":"…","op":"deleted","id":2,"at":"…"` + by[1] + `}],"next":"…"}`
+		var answer program.Answer
 		program.WaitFor(t, "the feed has both users", func() bool {
 			answer = p.Do(t, "GET", "/api/changes", "", key)
 			return strings.Contains(answer.Body, "deleted")
 		})
-		return answer
+		answer.Expect(t, 200, want)
+		program.Forbid(t, answer.Body, "before", "after")
+		if key == reads {
+			program.Forbid(t, answer.Body, "hr-sync", "r1")
+		}
 	}
-	feed(full).Expect(t, 200, first+byHR+","+user+deleted+`,"by":"key:hr-sync","request":"…"}],"next":"…"}`)
-	feed(reads).Expect(t, 200, first+user+deleted+`}],"next":"…"}`)
-	program.Forbid(t, feed(full).Body+feed(reads).Body, "before", "after")
-	program.Forbid(t, feed(reads).Body, "hr-sync", "r1")
 }
-
-var nextPage = regexp.MustCompile(`^<(\?\S*)>; rel="next"$`)
 
 // pages follows the links of a list from page to page.
 func pages(t *testing.T, p *program.Program, path string) (bodies []string) {
 	t.Helper()
-	at, err := url.Parse(path)
-	program.Must(t, err)
-	for {
-		answer := p.Do(t, "GET", at.String(), "")
+	path, query, _ := strings.Cut(path, "?")
+	for next := "?" + query; next != ""; {
+		answer := p.Do(t, "GET", path+next, "")
 		answer.Expect(t, 200, "…")
-		bodies = append(bodies, answer.Body)
-		link := answer.Header.Get("Link")
-		program.ExpectHeader(t, p.Do(t, "HEAD", at.String(), ""), "Link", link)
-		if link == "" {
-			return bodies
-		}
-		next := nextPage.FindStringSubmatch(link)
-		if next == nil || len(bodies) > 50 {
-			t.Fatalf("after %d pages the link is %q", len(bodies), link)
-		}
-		if at, err = at.Parse(next[1]); err != nil {
-			t.Fatal(err)
+		program.ExpectHeader(t, p.Do(t, "HEAD", path+next, ""), "Link", answer.Header.Get("Link"))
+		bodies, next = append(bodies, answer.Body), answer.Next()
+		if len(bodies) > 50 {
+			t.Fatalf("after %d pages follows %q", len(bodies), next)
 		}
 	}
+	return bodies
 }
 
 func TestAHistoryIsReadInPagesNewestFirst(t *testing.T) {
@@ -223,45 +201,33 @@ func TestAHistoryIsReadInPagesNewestFirst(t *testing.T) {
 	}
 	p.Delete(t, 2)
 	names := regexp.MustCompile(`"after":\{"name":"(\d+)|"op":"(created)"`)
-	for query, want := range map[string][]string{
-		"":                {"4 3 2 1 created"},
-		"?limit=2":        {"4 3", "2 1", "created"},
-		"?limit=5":        {"4 3 2 1 created"},
-		"?limit=4":        {"4 3 2 1", "created"},
-		"?limit=1000":     {"4 3 2 1 created"},
-		"?before=&limit=": nil,
+	for query, want := range map[string]string{
+		"": `["4321created"]`, "?limit=2": `["43" "21" "created"]`, "?limit=5": `["4321created"]`, "?limit=4": `["4321" "created"]`,
 	} {
-		if want == nil {
-			p.Do(t, "GET", "/api/users/1/changes"+query, "").Expect(t, 400, "…")
-			continue
-		}
 		for _, who := range []string{"1", "a@b"} {
-			shown := []string{}
+			var shown []string
 			for _, body := range pages(t, p, "/api/users/"+who+"/changes"+query) {
-				page := []string{}
+				page := ""
 				for _, match := range names.FindAllStringSubmatch(body, -1) {
-					page = append(page, match[1]+match[2])
+					page += match[1] + match[2]
 				}
-				shown = append(shown, strings.Join(page, " "))
+				shown = append(shown, page)
 			}
-			program.Expect(t, "the pages of "+who+" with "+query, fmt.Sprintf("%q", shown), fmt.Sprintf("%q", want))
+			program.Expect(t, "the pages of "+who+" with "+query, fmt.Sprintf("%q", shown), want)
 		}
 	}
 	entries := historyOf(t, p, 1)
 	p.Do(t, "GET", "/api/users/1/changes?before="+cursorOf(entries[3]), "").Expect(t, 200, `{"changes":[`+entries[4]+`]}`)
 	p.Do(t, "GET", "/api/users/1/changes?before="+cursorOf(entries[4]), "").Expect(t, 200, `{"changes":[]}`)
 	p.Do(t, "GET", "/api/users/b@b/changes", "").Expect(t, 404, noUser) // nobody has it any more
-	program.Expect(t, "the history of a deleted user", historyOf(t, p, 2),
-		"["+was("deleted", 2, "…")+" "+was("created", 2, "…")+"]")
+	program.Expect(t, "the history of a deleted user", historyOf(t, p, 2), "["+was("deleted", 2, "…")+" "+was("created", 2, "…")+"]")
 	for i := range 101 {
 		p.Change(t, 1, fmt.Sprintf(`{"name":"many %d"}`, i))
 	}
 	program.Expect(t, "how many entries come without a limit", len(historyOf(t, p, 1)), 100)
-	large := func(i int) string { return fmt.Sprint(i, strings.Repeat("n", 50<<10)) }
-	for i := range 6 { // each entry has about 100 KiB
-		p.Change(t, 1, fmt.Sprintf(`{"name":"%s"}`, large(i)))
+	for i, length := range []int{50 << 10, 50 << 10, 50 << 10, 300 << 10} { // an entry has the name before and after
+		p.Change(t, 1, fmt.Sprintf(`{"name":"%d%s"}`, i, strings.Repeat("n", length)))
 	}
-	p.Change(t, 1, fmt.Sprintf(`{"name":"%s"}`, strings.Repeat("n", 300<<10)))
 	for i, body := range pages(t, p, "/api/users/1/changes?limit=1000") {
 		entries := strings.Count(body, `"cursor"`)
 		if entries == 0 || len(body) > 256<<10 && entries > 1 {
@@ -287,14 +253,10 @@ func TestWhatHistoriesRefuse(t *testing.T) {
 	)
 	for _, s := range []scenario{
 		{"nobody has a history", "GET /api/users/9/changes", "", 404, noUser},
-		{"an id that is none has no history", "GET /api/users/01/changes", "", 404, noUser},
 		{"nobody's email has no history", "GET /api/users/x@y/changes", "", 404, noUser},
 		{"a limit of 0", history + "?limit=0", "", 400, limit},
-		{"a limit of 1001", deleted + "?limit=1001", "", 400, limit},
-		{"a cursor that is none", history + "?before=7", "", 400, before},
 		{"an empty cursor", deleted + "?before=", "", 400, before},
 		{"a cursor of another database", history + "?before=" + foreign, "", 410, gone},
-		{"a cursor of another database, of deletions", deleted + "?before=" + foreign, "", 410, gone},
 		{"a malformed cursor", history + "?before=" + cursor + "x", "", 410, gone},
 		{"words in a history", history + "?q=x", "", 400,
 			`{"error":"Unknown parameter \"q\": the history of a user takes limit and before"}`},
@@ -302,22 +264,19 @@ func TestWhatHistoriesRefuse(t *testing.T) {
 			`{"error":"Unknown parameter \"name\": the list of deleted users takes limit, before and q"}`},
 		{"no words", deleted + "?q=%20", "", 400, `{"error":"The parameter q must be …"}`},
 		{"nobody is erased", "DELETE /api/users/9/changes", "", 404, noUser},
-		{"nobody's email is erased", "DELETE /api/users/x@y/changes", "", 404, noUser},
 		{"another method of a history", "PUT /api/users/1/changes", "", 405, noMethod},
-		{"another method of deleted users", "POST " + strings.TrimPrefix(deleted, "GET "), "", 405, noMethod},
-		{"no user is called deleted", "DELETE " + strings.TrimPrefix(deleted, "GET "), "", 405, noMethod},
 		{"another method of a restore", "GET /api/users/1/restore", "", 405, noMethod},
 		{"a restore by email", "POST /api/users/ada@example.org/restore", "", 404, notDeleted},
 		{"a restore of nobody", "POST /api/users/9/restore", "", 404, notDeleted},
 		{"a browser on another site erases nobody", "DELETE /api/users/1/changes\nOrigin: https://evil.example", "", 403, crossed},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			answer := s.ask(t, p)
+			answer := p.Ask(t, s.request, s.body)
 			answer.Expect(t, s.status, s.answer)
-			expectProblem(t, s.ask(t, p, "Accept: "+problemType), answer)
+			expectProblem(t, p.Ask(t, s.request, s.body, "Accept: "+problemType), answer)
 			if s.status == 405 {
-				allow := map[string]string{"1/changes": "GET, HEAD, DELETE", "deleted": "GET, HEAD", "1/restore": "POST"}
-				program.ExpectHeader(t, answer, "Allow", "…"+allow[strings.SplitN(s.request, "/api/users/", 2)[1]]+"…")
+				allow := map[bool]string{true: "GET, HEAD, DELETE", false: "POST"}[strings.HasPrefix(s.request, "PUT")]
+				program.ExpectHeader(t, answer, "Allow", "…"+allow+"…")
 			}
 		})
 	}
@@ -327,10 +286,8 @@ func TestWhatHistoriesRefuse(t *testing.T) {
 func TestDeletedUsersAreListedAsTheyWere(t *testing.T) {
 	t.Parallel()
 	p := withKeys(t, "hr-sync "+hrKey, "USER_FIELDS=city")
-	// Everything below is asked with the key.
-	const key = "X-API-Key: " + hrKey
-	list := func(query string) string { return p.Do(t, "GET", "/api/users/deleted"+query, "", key).Body }
-	program.Expect(t, "at the beginning", list(""), "[]")
+	const key, path = "X-API-Key: " + hrKey, "/api/users/deleted"
+	p.Do(t, "GET", path, "", key).Expect(t, 200, "[]")
 	for i, name := range []string{"José Müller", "Ада", "Łukasz", "Zoe", "Bob", "Eve"} {
 		body := fmt.Sprintf(`{"name":"%s","email":"%d@b","city":"Köln %d"}`, name, i+1, i+1)
 		p.Do(t, "POST", "/api/users", body, key).Expect(t, 201, "…")
@@ -346,47 +303,34 @@ func TestDeletedUsersAreListedAsTheyWere(t *testing.T) {
 		"?q=koln":               `[{"id":3,…},{"id":2,…},` + jose + `]`,
 		"?q=%D0%B0%D0%B4%D0%B0": `[{"id":2,…}]`, // in lower case
 		"?q=lukasz&limit=1":     `[{"id":3,…}]`,
-		"?q=1@b":                "[" + jose + "]",
 		"?q=zoe":                "[]",
-		"?q=bob":                "[]",
-		"?q=eve":                "[]",
-		"?q=jose+x":             "[]",
 	} {
-		program.Expect(t, "the deleted users with "+query, list(query), want)
+		p.Do(t, "GET", path+query, "", key).Expect(t, 200, want)
 	}
-	first := p.Do(t, "GET", "/api/users/deleted?q=koln&limit=2", "", key)
+	first := p.Do(t, "GET", path+"?q=koln&limit=2", "", key)
 	first.Expect(t, 200, `[{"id":3,…},{"id":2,…}]`)
-	next := nextPage.FindStringSubmatch(first.Header.Get("Link"))
-	if next == nil || !strings.HasPrefix(next[1], "?q=koln&limit=2&before=") {
-		t.Fatalf("the link is %q", first.Header.Get("Link"))
-	}
-	last := p.Do(t, "GET", "/api/users/deleted"+next[1], "", key)
+	program.Expect(t, "what follows", first.Next(), "?q=koln&limit=2&before=…")
+	last := p.Do(t, "GET", path+first.Next(), "", key)
 	last.Expect(t, 200, "["+jose+"]")
 	program.ExpectHeader(t, last, "Link", "")
 	p.Do(t, "DELETE", "/api/users/4", "", key).Expect(t, 204, "") // once more
-	program.Expect(t, "the newest deletion comes first", list(""), `[{"id":4,…},{"id":3,…},{"id":2,…},`+jose+`]`)
+	p.Do(t, "GET", path, "", key).Expect(t, 200, `[{"id":4,…},{"id":3,…},{"id":2,…},`+jose+`]`)
 }
 
 // Each is a request to a program of which the users 1 and 2 were deleted, and 3, grace@b with the badge 3, is there.
 var restores = []scenario{
 	{"what was there is there again", "", "", 201, `{"id":1,"name":"Ada","email":"ada@b","created_at":"2024-01-02 03:04:05","badge":"1",…}`},
-	{"an empty object is no body", "", `{}`, 201, `{"id":1,"name":"Ada","email":"ada@b",…}`},
 	{"fields of the body come first", "", `{"name":"A","badge":null}`, 201,
 		`{"id":1,"name":"A","email":"ada@b","created_at":"2024-01-02 03:04:05","badge":null,…}`},
 	{"another email may be given", "", `{"email":"new@b"}`, 201, `{"id":1,"name":"Ada","email":"new@b",…}`},
 	{"an email that is used meanwhile is a conflict", "", `{"email":"grace@b"}`, 409, emailUsed},
 	{"a value that is used meanwhile is a conflict", "", `{"badge":"3"}`, 409, program.ErrorBody("badge is already used by another user")},
 	{"an empty name is refused", "", `{"name":""}`, 400, required},
-	{"null for an email is refused", "", `{"email":null}`, 400, required},
-	{"a number for a name is refused", "", `{"name":1}`, 400, `{"error":"The field name must be a string, not a number"}`},
 	{"an unknown key is named", "", `{"nmae":"x"}`, 400, `{"error":"Unknown key \"nmae\": only name, email…badge can be changed"}`},
-	{"what is no JSON is refused", "", `x`, 400, badJSON},
 	{"an id is refused", "", `{"id":1}`, 400, `{"error":"id, created_at and updated_at cannot be changed"}`},
-	{"a time is refused", "", `{"created_at":"2024-01-02 03:04:05"}`, 400, `{"error":"id, created_at and updated_at cannot be changed"}`},
 	{"somebody without a time has none again", "2", "", 201, `{"id":2,"name":"Alan","email":"alan@b","created_at":"","badge":null,…}`},
 	{"who is there is not restored", "3", "", 409, program.ErrorBody("The user exists, and only one who was deleted can be restored")},
-	{"who was restored before is there", "4", "", 409, program.ErrorBody("The user exists, and only one who was deleted can be restored")},
-	{"whose history was erased is not restored", "5", "", 404, program.ErrorBody("No deletion of this user is kept: there is nothing to restore")},
+	{"whose history was erased is not restored", "4", "", 404, program.ErrorBody("No deletion of this user is kept: there is nothing to restore")},
 }
 
 func TestDeletedUsersAreRestored(t *testing.T) {
@@ -401,40 +345,29 @@ func TestDeletedUsersAreRestored(t *testing.T) {
 			other.Empty()
 			other.Insert(`INSERT INTO users (id, name, email, created_at, badge, updated_at) VALUES
 				(1, 'Ada', 'ada@b', '2024-01-02 03:04:05', '1', '2024-01-02 03:04:05'), (2, 'Alan', 'alan@b', NULL, NULL, NULL),
-				(3, 'Grace', 'grace@b', '2024-01-02 03:04:05', '3', NULL), (4, 'Zoe', 'zoe@b', '2024-01-02 03:04:05', NULL, NULL),
-				(5, 'Eve', 'eve@b', '2024-01-02 03:04:05', NULL, NULL)`)
-			for _, id := range []int64{1, 2, 4, 5} {
+				(3, 'Grace', 'grace@b', '2024-01-02 03:04:05', '3', NULL), (4, 'Eve', 'eve@b', '2024-01-02 03:04:05', NULL, NULL)`)
+			for _, id := range []int64{1, 2, 4} {
 				p.Delete(t, id)
 			}
-			p.Do(t, "POST", "/api/users/4/restore", "").Expect(t, 201, `{"id":4,…}`)
-			p.Do(t, "DELETE", "/api/users/5/changes", "").Expect(t, 204, "")
+			p.Do(t, "DELETE", "/api/users/4/changes", "").Expect(t, 204, "")
 			before := p.Do(t, "GET", "/api/users", "").Body
-			if s.request == "" {
-				s.request = "1"
-			}
-			path := "/api/users/" + s.request
-			s.request = "POST " + path + "/restore"
-			answer := s.ask(t, p)
+			path := "/api/users/" + cmp.Or(s.request, "1")
+			answer := p.Do(t, "POST", path+"/restore", s.body)
 			answer.Expect(t, s.status, s.answer)
 			if s.status != 201 {
-				expectProblem(t, s.ask(t, p, "Accept: "+problemType), answer)
+				expectProblem(t, p.Do(t, "POST", path+"/restore", s.body, "Accept: "+problemType), answer)
 				p.Do(t, "GET", "/api/users", "").Expect(t, 200, before)
 				return
 			}
-			at, err := url.Parse(path + "/restore")
-			program.Must(t, err)
-			at, err = at.Parse(answer.Header.Get("Location"))
-			program.Must(t, err)
-			program.Expect(t, "where the user is", at.Path, path)
-			one := p.Do(t, "GET", path, "")
-			one.Expect(t, 200, answer.Body)
-			program.ExpectHeader(t, answer, "ETag", one.Header.Get("ETag"))
+			program.ExpectHeader(t, answer, "Location", "../"+cmp.Or(s.request, "1"))
+			p.Do(t, "GET", path, "").Expect(t, 200, answer.Body)
+			program.ExpectHeader(t, answer, "ETag", p.Do(t, "GET", path, "").Header.Get("ETag"))
 			program.Expect(t, "updated_at", answer.Body, `…"updated_at":"20…"}`)
 			program.Forbid(t, answer.Body, `"updated_at":"2024-01-02`)
-			p.ExpectUsers(t, append([]string{answer.User(t).Name}, "Grace", "Zoe")...)
+			p.ExpectUsers(t, answer.User(t).Name, "Grace")
 		})
 	}
-	program.Expect(t, "a user who comes after them", p.Create(t, "New", "new@x") > 5, true)
+	program.Expect(t, "whether a new user comes after them", p.Create(t, "New", "new@x") > 4, true)
 	p = p.Again(t) // does not serve the fields any more
 	p.Delete(t, 3)
 	p.Do(t, "POST", "/api/users/3/restore", "").Expect(t, 201, `{"id":3,"name":"Grace","email":"grace@b","created_at":"2024-01-02 03:04:05"}`)
@@ -448,14 +381,10 @@ func TestAUserIsRestoredOnce(t *testing.T) {
 	for round := range program.Times(10, 100) {
 		id := p.Create(t, "Ada", fmt.Sprint(round, "@b"))
 		p.Delete(t, id)
-		statuses := make(chan int)
+		statuses, found := make(chan int), map[int]int{}
 		for i := range 8 {
-			go func() {
-				answer, _ := both[i%2].Send("POST", fmt.Sprintf("/api/users/%d/restore", id), "")
-				statuses <- answer.Status
-			}()
+			go func() { statuses <- both[i%2].Do(t, "POST", fmt.Sprintf("/api/users/%d/restore", id), "").Status }()
 		}
-		found := map[int]int{}
 		for range 8 {
 			found[<-statuses]++
 		}
@@ -466,40 +395,38 @@ func TestAUserIsRestoredOnce(t *testing.T) {
 // Nothing is left of the values and of who has written them, but the feed goes on where it was.
 func TestAHistoryIsErased(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "keys")
-	program.WriteFile(t, file, "sekret-author "+hrKey)
-	p := program.Serve(t, "API_KEY_FILE="+file)
-	const key, request = "X-API-Key: " + hrKey, "X-Request-Id: sekret-request"
-	p.Do(t, "POST", "/api/users", program.Body("sekret-first", "sekret@example.org"), key, request).Expect(t, 201, "…")
-	p.Do(t, "POST", "/api/users", program.Body("other", "other@example.org"), key)
-	p.Do(t, "PATCH", "/api/users/1", `{"name":"sekret-second"}`, key, request).Expect(t, 200, "…")
-	p.Do(t, "PATCH", "/api/users/1", `{"name":"shown"}`, key, request).Expect(t, 200, "…")
+	p := withKeys(t, "sekret-author "+hrKey)
+	const key = "X-API-Key: " + hrKey
+	ask := func(request, body string) program.Answer {
+		return p.Ask(t, request, body, key, "X-Request-Id: sekret-request")
+	}
+	ask(post, program.Body("first", "sekret@example.org")).Expect(t, 201, "…")
+	ask(post, program.Body("other", "other@example.org")).Expect(t, 201, "…")
+	ask(patch, `{"name":"second"}`).Expect(t, 200, "…")
 	feed := func() (body string) {
 		program.WaitFor(t, "the feed has all entries", func() bool {
-			body = p.Do(t, "GET", "/api/changes", "", "X-API-Key: "+hrKey).Body
-			return strings.Count(body, `"cursor"`) >= 4
+			body = ask("GET /api/changes", "").Body
+			return strings.Count(body, `"cursor"`) >= 3
 		})
 		return regexp.MustCompile(`,"by":[^}]*?("user"|\})`).ReplaceAllString(body, ",$1")
 	}
 	before := feed()
-	p.Do(t, "DELETE", "/api/users/sekret@example.org/changes", "", key).Expect(t, 204, "")
-	p.Do(t, "DELETE", "/api/users/1/changes", "", key).Expect(t, 204, "") // may be sent twice
+	ask("DELETE /api/users/sekret@example.org/changes", "").Expect(t, 204, "")
+	ask("DELETE /api/users/1/changes", "").Expect(t, 204, "") // may be sent twice
 	p.WaitForLog(t, "method=DELETE route=/api/users/:id/changes status=204 … user=1")
 	program.Expect(t, "the feed", feed(), before)
-	nothing := `"by":null,"request":null`
-	program.Expect(t, "the history", historyOf(t, p, 1, key),
-		"["+was("changed", 1, nothing)+" "+was("changed", 1, nothing)+" "+was("created", 1, nothing)+"]")
+	const nothing = `"by":null,"request":null`
+	program.Expect(t, "the history", historyOf(t, p, 1, key), "["+was("changed", 1, nothing)+" "+was("created", 1, nothing)+"]")
 	program.Expect(t, "that of another", historyOf(t, p, 2, key), "["+was("created", 2, `"by":"key:sekret-author",…`)+"]")
-	p.Do(t, "PATCH", "/api/users/1", `{"name":"kept"}`, key).Expect(t, 200, "…")
+	ask(patch, `{"name":"kept"}`).Expect(t, 200, "…")
 	program.Expect(t, "what comes after", historyOf(t, p, 1, key)[0], was("changed", 1, `"by":"key:sekret-author",…"after":{"name":"kept"}`))
 
-	p.Do(t, "DELETE", "/api/users/1", "", key).Expect(t, 204, "")
-	p.Do(t, "DELETE", "/api/users/1/changes", "", key).Expect(t, 204, "")
-	p.Do(t, "GET", "/api/users/deleted", "", key).Expect(t, 200, "[]")
-	p.Do(t, "POST", "/api/users/1/restore", "", key).Expect(t, 404, "…nothing to restore…")
-	p.Do(t, "DELETE", "/api/users/2/changes", "", key).Expect(t, 204, "")
+	ask("DELETE /api/users/1", "").Expect(t, 204, "")
+	ask("DELETE /api/users/1/changes", "").Expect(t, 204, "")
+	ask("GET /api/users/deleted", "").Expect(t, 200, "[]")
+	ask("POST /api/users/1/restore", "").Expect(t, 404, "…nothing to restore…")
 	p.Stop(t)
-	program.Forbid(t, p.Log(), "@", "shown", "kept")
+	program.Forbid(t, p.Log(), "@", "second", "kept")
 }
 
 // An import has an entry for each change and deletion, and one for all creations that are more than 10,000.
@@ -507,33 +434,28 @@ func TestAnImportIsRecordedUserByUser(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	next := read(t, p, "").Next
+	const update = "?on_conflict=update"
 	for _, s := range []struct {
 		name, query, file string
 		want              map[string]int
 	}{
 		{"10,000 creations are entries", "", program.ManyRows(10_000), map[string]int{"created": 10_000}},
-		{"a dry run is none", "?on_conflict=update&dry_run=true", strings.ReplaceAll(program.ManyRows(10), "Person", "n"), map[string]int{}},
-		{"10,000 changes are entries, and a creation is one", "?on_conflict=update",
+		{"10,000 changes are entries, and a creation is one", update,
 			strings.ReplaceAll(program.ManyRows(10_001), "Person", "Human"), map[string]int{"changed": 10_000, "created": 1}},
-		{"10,001 deletions are entries, and a creation is one", "?on_conflict=update&on_missing=delete&max_deletes=20000",
+		{"10,001 deletions are entries, and a creation is one", update + "&on_missing=delete&max_deletes=20000",
 			"name,email\nn,n\n", map[string]int{"deleted": 10_001, "created": 1}},
-		{"10,001 creations are one entry", "", program.ManyRows(10_001), map[string]int{"many": 1}},
-		{"10,001 creations and a change are two", "?on_conflict=update",
-			strings.ReplaceAll(program.ManyRows(10_001), "@", "@x.") + "m,n\n", map[string]int{"many": 1, "changed": 1}},
+		{"10,001 creations and a change are two", update, program.ManyRows(10_001) + "m,n\n", map[string]int{"many": 1, "changed": 1}},
 	} {
 		p.Do(t, "POST", program.CSV+s.query, s.file).Expect(t, 200, "…")
-		all := 0
+		all, found := 0, map[string]int{}
 		for _, n := range s.want {
 			all += n
 		}
-		found := map[string]int{}
 		for _, part := range responses(t, p, "&after="+next, all) {
 			next = part.Next
 			for _, change := range part.Changes {
 				found[change.Op]++
-				if (change.Op == "many") != (change.ID == 0) {
-					t.Errorf("an entry is %v", change)
-				}
+				program.Expect(t, "whether "+change.String()+" has no id", change.ID == 0, change.Op == "many")
 			}
 		}
 		program.Expect(t, s.name, found, s.want)
@@ -550,21 +472,15 @@ func TestARestartOfChangesLeavesHistories(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@b")
 	p.Create(t, "Alan", "alan@b")
-	p.Change(t, 1, named)
 	p.Delete(t, 2)
 	cursor := p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
-	before := historyOf(t, p, 1)
+	before := historyOf(t, p, 1)[0]
 	program.Expect(t, "the end", p.Run(t, "changes", "restart"), program.Outcome{Stderr: "beginning the feed of changes again, in users_changes, " +
 		"for users in …\ndone: every client of GET /api/changes exports all users again\n"})
 	p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 410, gone)
-	p.Do(t, "GET", "/api/users/1/changes?before="+cursorOf(before[0]), "").Expect(t, 410, gone)
-	after := historyOf(t, p, 1)
-	for i, entry := range after {
-		program.Expect(t, "an entry", strings.Replace(entry, cursorOf(entry), "", 1), strings.Replace(before[i], cursorOf(before[i]), "", 1))
-	}
-	program.Expect(t, "how many entries there are", len(after), 2)
+	p.Do(t, "GET", "/api/users/1/changes?before="+cursorOf(before), "").Expect(t, 410, gone)
+	program.Expect(t, "the history", historyOf(t, p, 1), "["+strings.Replace(before, cursorOf(before), "…", 1)+"]")
 	p.Do(t, "GET", "/api/users/deleted", "").Expect(t, 200, `[{"id":2,"name":"Alan",…}]`)
-	p.Do(t, "GET", "/api/users/1/changes?before="+cursorOf(after[0]), "").Expect(t, 200, `{"changes":[`+after[1]+`]}`)
 	p.Do(t, "POST", "/api/users/2/restore", "").Expect(t, 201, "…")
 	next := p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
 	p.Change(t, 1, `{"name":"C"}`)

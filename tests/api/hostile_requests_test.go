@@ -19,22 +19,16 @@ const (
 var hostile = []struct{ name, request string }{
 	{"no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"},
 	{"a NUL in a header", getHealth + "A: \x00\r\n\r\n"},
-	{"a folded header", "GET /health HTTP/1.1\r\n Host: x\r\n\r\n"},
 	{"no host", "GET /health HTTP/1.1\r\n\r\n"},
 	{"two hosts", getHealth + "Host: b\r\n\r\n"},
-	{"a bad host", "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n"},
 	{"an unknown version", "GET /health HTTP/9.9\r\nHost: x\r\n\r\n"},
 	{"an unknown method", "BREW /api/users HTTP/1.1\r\nHost: x\r\n\r\n"},
-	{"CONNECT", "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n"},
 	{"an escaped slash", "DELETE /api/users/1%2f2 HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"a very long header", getHealth + "A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"},
-	{"very many headers", getHealth + strings.Repeat("A: b\r\n", 100_000) + "\r\n"},
 	{"two lengths", program.PostUsers + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"},
-	{"a negative length", program.PostUsers + "Content-Length: -1\r\n\r\n{}"},
 	{"a very large length", program.PostUsers + "Content-Length: 9000000000000000000\r\n\r\n" + strings.Repeat("a", 1<<20+1)},
 	{"an unknown coding", program.PostUsers + "Transfer-Encoding: gzip\r\n\r\n{}"},
 	{"a chunk size that is not a number", program.PostChunks + "xyz\r\n{}\r\n" + endOfChunks},
-	{"a chunk longer than its size", program.PostChunks + "1\r\n{\"name\"}\r\n" + endOfChunks},
 	{"a very long chunk extension", program.PostChunks + "2;" + strings.Repeat("a", 1<<20) + "\r\n{}\r\n" + endOfChunks},
 	{"a body of many chunks that is too large",
 		program.PostChunks + strings.Repeat("400\r\n"+strings.Repeat("a", 1024)+"\r\n", 1025) + endOfChunks},
@@ -73,37 +67,25 @@ func TestHostileRequestsAreRefusedAndDoNoHarm(t *testing.T) {
 func TestNothingBehindARequestWithTwoEndsIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	const both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
-	const remove = "DELETE /api/users/1 HTTP/1.1\r\nHost: x\r\n\r\n"
+	const body = "1f\r\n" + `{"name":"Alan","email":"a@b.c"}` + "\r\n" + endOfChunks
+	p := program.Serve(t)
 	for name, request := range map[string]string{
-		"an empty body": program.PostUsers + both + endOfChunks,
-		"a body that creates": program.PostUsers + both + "1f\r\n" + `{"name":"Alan","email":"a@b.c"}` + "\r\n" +
-			endOfChunks,
+		"an empty body":                 program.PostUsers + both + endOfChunks,
+		"a body that creates":           program.PostUsers + both + body,
 		"a list":                        "GET /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
-		"a method that is not allowed":  "BREW /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
 		"a browser's from another site": program.PostUsers + "Origin: https://evil.example\r\n" + both + endOfChunks,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t)
-			p.Create(t, "Ada", "ada@example.org")
-			conn := p.Dial(t)
-			conn.Send("%s", request+remove+getHealth+"Connection: close\r\n\r\n")
-			if answers := conn.Answers(); len(answers) > 1 {
-				t.Errorf("%d answers came, the second is %d %s", len(answers), answers[1].Status, answers[1].Body)
-			}
-			if users := p.List(t); len(users) == 0 || users[0].ID != 1 {
-				t.Errorf("the users are %v", users)
-			}
-		})
+		id := p.Create(t, "Ada", name)
+		conn := p.Dial(t)
+		conn.Send("%sDELETE /api/users/%d HTTP/1.1\r\nHost: x\r\n\r\n", request, id)
+		if answers := conn.Answers(); len(answers) > 1 {
+			t.Errorf("%s: %d answers came, the second is %d %s", name, len(answers), answers[1].Status, answers[1].Body)
+		}
+		p.Do(t, "GET", fmt.Sprint("/api/users/", id), "").Expect(t, 200, "…")
 	}
-}
-
-func TestChunksWithoutALengthAreAnswered(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
 	conn := p.Dial(t)
-	conn.Send("%s", program.PostChunks+"1f\r\n"+`{"name":"Alan","email":"a@b.c"}`+"\r\n"+endOfChunks)
-	conn.Answer().Expect(t, 201, "…")
+	conn.Send("%s%s", program.PostChunks, strings.Replace(body, "a@", "b@", 1)) // without a length
+	conn.Answer().To("chunks").Expect(t, 201, "…")
 }
 
 // refusedBodies are requests that are refused before their body is read, by status: the method and path, and headers.
@@ -112,9 +94,7 @@ var refusedBodies = []struct {
 	target, lines string
 }{
 	{401, "POST " + program.CSV, ""},
-	{401, "POST /api/users", ""},
 	{403, "POST " + program.CSV, "X-API-Key: " + readKey + "\r\n"},
-	{403, "PATCH /api/users/1", "X-API-Key: " + readKey + "\r\n"},
 	{415, "POST " + program.CSV, "X-API-Key: " + fullKey + "\r\nContent-Type: multipart/form-data; boundary=x\r\n"},
 	{400, "POST " + program.CSV + "?dryrun=true", "X-API-Key: " + fullKey + "\r\n"},
 	{404, "POST /nothing", ""},
@@ -155,47 +135,40 @@ func expectPrompt(t *testing.T, answer program.Answer, status int, began time.Ti
 	}
 }
 
-// What was refused while every place for an import is taken is refused for the same reason as otherwise.
+// What was refused while every place for an import is taken is refused for the same reason as otherwise, and dry runs of a read
+// key have places of their own.
 func TestAccessIsDecidedBeforeAPlaceForAnImportIsTaken(t *testing.T) {
 	t.Parallel()
 	p := withKeys(t, fullKey)
-	key := "X-API-Key: " + fullKey + "\r\n"
+	const full, reads = "X-API-Key: " + fullKey, "X-API-Key: " + readKey
+	begin := func(query, key string) *program.Conn {
+		conn := p.Dial(t)
+		conn.Send("POST %s%s HTTP/1.1\r\nHost: x\r\n%s\r\nContent-Length: 15\r\n\r\nname,email\n", program.CSV, query, key)
+		return conn
+	}
+	for range 16 {
+		begin("?dry_run=true", reads)
+	}
+	program.WaitFor(t, "the places of dry runs are taken", func() bool {
+		refused := strings.Count(p.Log(), "status=503")
+		return refused > 0 && refused+strings.Count(p.Log(), "import started") == 16
+	})
+	dryRuns := strings.Count(p.Log(), "import started")
 	var importing *program.Conn
 	for range 8 {
-		importing = p.Dial(t)
-		importing.Send("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 15\r\n\r\nname,email\n", program.CSV, key)
+		importing = begin("", full)
 	}
-	program.WaitFor(t, "all places are taken", func() bool { return strings.Count(p.Log(), "import started") == 8 })
-	for lines, status := range map[string]int{
-		"": 401, "X-API-Key: wrong-key-0123456789\r\n": 401, "X-API-Key: " + readKey + "\r\n": 403, key: 503,
-	} {
-		conn, began := p.Dial(t), time.Now()
-		conn.Send("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 1000\r\n\r\n", program.NDJSON, lines)
-		answer := conn.Answer()
+	program.WaitFor(t, "all places are taken", func() bool { return strings.Count(p.Log(), "import started") == dryRuns+8 })
+	for key, status := range map[string]int{"A: b": 401, "X-API-Key: wrong-key-0123456789": 401, reads: 403, full: 503} {
+		began := time.Now()
+		answer := begin("", key).Answer()
 		expectPrompt(t, answer, status, began)
 		program.ExpectHeader(t, answer, "Retry-After", map[int]string{503: "5"}[status])
-		if tooMany := strings.Contains(answer.Body, "Too many files are being imported at once"); tooMany != (status == 503) {
-			t.Errorf("%d says %s", status, answer.Body)
+		if status == 503 {
+			answer.Expect(t, 503, "…Too many files are being imported at once…")
 		}
 	}
 	importing.Send("n,1\n")
 	importing.Answer().To("an import under way").Expect(t, 200, "…")
-	p.Do(t, "POST", program.NDJSON, program.Body("n", "2"), "X-API-Key: "+fullKey).Expect(t, 200, "…") // there is room
-}
-
-// Dry runs of a read key have places of their own.
-func TestDryRunsOfAReadKeyLeaveTheImportsTheirPlaces(t *testing.T) {
-	t.Parallel()
-	p := withKeys(t, fullKey)
-	refused := 0
-	for range 16 {
-		conn := p.Dial(t)
-		conn.Send("POST %s?dry_run=true HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Length: 1000\r\n\r\nname,email\n",
-			program.CSV, readKey)
-	}
-	program.WaitFor(t, "the places of dry runs are taken", func() bool {
-		refused = strings.Count(p.Log(), "status=503")
-		return refused > 0 && refused+strings.Count(p.Log(), "import started") == 16
-	})
-	p.Do(t, "POST", program.CSV, "name,email\nn,e\n", "X-API-Key: "+fullKey).Expect(t, 200, "…")
+	p.Do(t, "POST", program.NDJSON, program.Body("n", "2"), full).Expect(t, 200, "…") // there is room
 }

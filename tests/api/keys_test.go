@@ -34,17 +34,11 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 		read, full   int
 	}{
 		{"POST", "/api/users", 403, 201},
-		{"POST", program.CSV + "?dry_run=true", 400, 400},
 		{"POST", program.NDJSON + "?dry_run=true&on_conflict=skip", 200, 200},
 		{"POST", program.CSV, 403, 400},
-		{"POST", program.NDJSON + "?on_conflict=skip", 403, 200},
 		{"POST", program.CSV + "?dry_run=TRUE", 403, 400},
-		{"POST", program.CSV + "?dry_run=true&dry_run=false", 403, 400},
 		{"POST", program.CSV + "?dry_run=true&x=%zz", 403, 400},
 		{"POST", program.CSV + "?x;dry_run=true", 403, 400},
-		{"PUT", program.CSV + "?dry_run=true", 403, 405},
-		{"PATCH", "/api/users/9?dry_run=true", 403, 404},
-		{"DELETE", "/api/users/9?dry_run=true", 403, 404},
 		{"GET", "/api/users", 200, 200},
 		{"HEAD", "/api/users", 200, 200},
 		{"GET", "/api/users?key=" + fullKey, 400, 400},
@@ -53,14 +47,12 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 		{"PUT", "/api/users/1", 403, 200},
 		{"DELETE", "/api/users/1", 403, 204},
 		{"DELETE", "/api/users", 403, 405},
-		{"BREW", "/api/users", 403, 405},
 		{"GET", "/api/changes", 200, 200},
 		{"GET", "/api/users/1/changes", 403, 200},
 		{"DELETE", "/api/users/1/changes", 403, 204},
 		{"GET", "/api/users/deleted", 403, 200},
 		{"POST", "/api/users/9/restore", 403, 404},
 		{"GET", "/api/nothing", 404, 404},
-		{"POST", "/api/nothing", 403, 404},
 		{"DELETE", "/%61pi/users/9", 403, 404},
 	} {
 		t.Run(route.method+" "+route.path, func(t *testing.T) {
@@ -77,6 +69,9 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 				program.Forbid(t, fmt.Sprint(answer.Header, answer.Body), fullKey, readKey)
 				access := map[string]string{readKey: "read", fullKey: "full"}[key]
 				program.ExpectHeader(t, answer, "X-API-Key-Access", access)
+				if isChallenged && route.method == "GET" {
+					expectProblem(t, p.Do(t, route.method, route.path, body, "X-API-Key: "+key, "Accept: "+problemType), answer)
+				}
 			}
 			unasked := open.Do(t, route.method, route.path, body, "X-API-Key: "+fullKey)
 			program.ExpectHeader(t, unasked, "X-API-Key-Access", "")
@@ -86,18 +81,6 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestWhatHasNoDataNeedsNoKey(t *testing.T) {
-	t.Parallel()
-	p := withKeys(t, fullKey)
-	for path, status := range map[string]int{"/health": 200, "/nothing": 404} {
-		answer := p.Do(t, "GET", path, "")
-		answer.Expect(t, status, "…")
-		program.ExpectHeader(t, answer, "Vary", "")
-	}
-	port := strings.TrimPrefix(p.URL, "http://127.0.0.1:")
-	program.RunWith(t, []string{"PORT=" + port, "API_KEY_FILE=/gone"}, nil, "healthcheck").MustSucceed(t)
 }
 
 func TestAKeyIsTakenInEveryForm(t *testing.T) {
@@ -148,10 +131,9 @@ func TestAnOpenServiceThatOtherMachinesReachSaysSoOnce(t *testing.T) {
 	t.Parallel()
 	const warning = "level=WARN msg=\"anyone who can reach this port can read, change and delete all users\" help=\"set API_KEY"
 	for settings, times := range map[string]int{
-		"LISTEN_ADDRESS=": 1, "LISTEN_ADDRESS=0.0.0.0": 1, "LISTEN_ADDRESS=|ALLOWED_HOSTS=a.example": 1,
-		"LISTEN_ADDRESS=127.0.0.1": 0, "LISTEN_ADDRESS=::1": 0, "LISTEN_ADDRESS=|API_KEY=" + fullKey: 0,
-		"LISTEN_ADDRESS=|PUBLISH=3000": 1, "LISTEN_ADDRESS=|PUBLISH=0.0.0.0:": 1, "LISTEN_ADDRESS=|PUBLISH=127.0.0.1:3000": 0, // with compose
-		"LISTEN_ADDRESS=|PUBLISH=[::]:3000": 1, "LISTEN_ADDRESS=|PUBLISH=127.0.0.2:8000-8010": 0, "LISTEN_ADDRESS=|PUBLISH=[::1]:3000": 0,
+		"LISTEN_ADDRESS=": 1, "LISTEN_ADDRESS=0.0.0.0": 1, "LISTEN_ADDRESS=::1": 0, "LISTEN_ADDRESS=|API_KEY=" + fullKey: 0,
+		"LISTEN_ADDRESS=|PUBLISH=3000": 1, "LISTEN_ADDRESS=|PUBLISH=[::]:3000": 1, // with compose
+		"LISTEN_ADDRESS=|PUBLISH=127.0.0.2:8000-8010": 0, "LISTEN_ADDRESS=|PUBLISH=[::1]:3000": 0,
 	} {
 		p := program.Serve(t, strings.Split(settings, "|")...)
 		p.Do(t, "GET", "/nothing", "", "X-Request-Id: the-last")
@@ -164,21 +146,17 @@ func TestAnOpenServiceThatOtherMachinesReachSaysSoOnce(t *testing.T) {
 func TestNoKeyIsEverInTheLogOrAFigure(t *testing.T) {
 	t.Parallel()
 	p := withKeys(t, fullKey+"\n"+otherKey, "LOG_LEVEL=debug", "ADMIN_PORT=0")
-	for _, key := range []string{fullKey, otherKey, readKey, "wrong-key-0123456789"} {
+	secrets := []string{fullKey, otherKey, readKey, "wrong-key-0123456789"}
+	for _, key := range secrets {
 		for _, header := range []string{"X-API-Key: ", "Authorization: Bearer ", "Authorization: Basic "} {
 			p.Do(t, "POST", "/api/users", program.Body("A", key), header+key)
 			p.Do(t, "GET", "/api/users/"+key+"?api_key="+key, "", header+key)
-			p.Do(t, "GET", "/"+key, "", header+key)
 		}
 	}
-	p.Do(t, "GET", "/api/users", "", "X-API-Key: "+fullKey, "X-Request-Id: the-last")
-	p.WaitForLog(t, "request_id=the-last")
-	secrets := []string{fullKey, otherKey, readKey, "wrong-key"}
-	program.Forbid(t, p.Log(), secrets...)
-	for _, path := range []string{"/metrics", "/debug/pprof/cmdline",
-		"/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
-		answer := program.AskAdmin(t, p, path)
-		answer.Expect(t, 200, "…")
-		program.Forbid(t, answer.Body, secrets...)
+	said := ""
+	for _, path := range []string{"/metrics", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2"} {
+		said += program.AskAdmin(t, p, path).Body
 	}
+	p.Stop(t) // every line is written
+	program.Forbid(t, said+p.Log(), secrets...)
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -17,15 +16,10 @@ const (
 // withPeople starts the program behind a proxy: ada and the editors may write.
 func withPeople(t *testing.T, settings ...string) *program.Program {
 	t.Helper()
-	return withKeys(t, fullKey+"\nold "+otherKey+" 2020-01-01", append(settings, "PERSON_WRITERS=ada, group:editors",
-		"PROXY_KEY_FILE="+file(t, "front "+proxyKey+"\nold old-"+proxyKey+" 2020-01-01"))...)
-}
-
-func file(t *testing.T, text string) string {
-	t.Helper()
 	path := t.TempDir() + "/keys"
-	program.WriteFile(t, path, text)
-	return path
+	program.WriteFile(t, path, "front "+proxyKey+"\nold old-"+proxyKey+" 2020-01-01")
+	settings = append(settings, "PERSON_WRITERS=ada, group:editors", "PROXY_KEY_FILE="+path)
+	return withKeys(t, fullKey+"\nold "+otherKey+" 2020-01-01", settings...)
 }
 
 func TestAProxyWithItsOwnKeyNamesThePerson(t *testing.T) {
@@ -42,133 +36,101 @@ func TestAProxyWithItsOwnKeyNamesThePerson(t *testing.T) {
 	)
 	problem := func(what string) string { return `{"error":"The proxy sent a person in Remote-User ` + what + `"}` }
 	for name, row := range map[string]struct{ headers, says string }{
-		"a person who may write by name":           {byProxy + "\nRemote-User: ada", ada},
-		"a person who may only read":               {byProxy + "\nRemote-User: bob", bob},
-		"a person with blanks around the name":     {byProxy + "\nRemote-User: \t ada ", ada},
-		"a person in an encoded word":              {byProxy + "\nRemote-User: =?utf-8?q?J=C3=B8rgen?=", `{"person":"Jørgen","access":"read"}`},
-		"a person in UTF-8":                        {byProxy + "\nRemote-User: Jørgen", `{"person":"Jørgen","access":"read"}`},
-		"names are compared exactly":               {byProxy + "\nRemote-User: Ada", `{"person":"Ada","access":"read"}`},
-		"the name of a group is no person's":       {byProxy + "\nRemote-User: group:editors", `{"person":"group:editors","access":"read"}`},
-		"a group with commas":                      {byProxy + "\nRemote-User: bob\nRemote-Groups: staff, editors", `{"person":"bob","access":"full"}`},
-		"a group with bars":                        {byProxy + "\nRemote-User: bob\nRemote-Groups: staff|editors", `{"person":"bob","access":"full"}`},
-		"groups in several lines":                  {byProxy + "\nRemote-User: bob\nRemote-Groups: staff\nRemote-Groups: editors", `{"person":"bob","access":"full"}`},
-		"another letter case of a group":           {byProxy + "\nRemote-User: bob\nRemote-Groups: Editors", bob},
-		"a group of that person's name":            {byProxy + "\nRemote-User: bob\nRemote-Groups: ada", bob},
-		"the proxy's key twice":                    {byProxy + "\n" + byProxy + "\nRemote-User: ada", ada},
-		"a password for the proxy":                 {byProxy + "\nAuthorization: Basic YQ==\nRemote-User: ada", ada},
-		"somebody else's token":                    {byProxy + "\n" + bearer + "token-of-the-proxy\nRemote-User: ada", ada},
-		"a program's own key, with a person":       {byProxy + "\n" + bearer + readKey + "\nRemote-User: ada", reader},
-		"a program's own key, without a person":    {byProxy + "\n" + bearer + fullKey, program1},
-		"a program that has ended":                 {byProxy + "\n" + bearer + otherKey + "\nRemote-User: ada", wrong},
-		"the proxy's key in Authorization as well": {byProxy + "\n" + bearer + proxyKey + "\nRemote-User: ada", wrong},
-		"the proxy's key in Authorization":         {bearer + proxyKey + "\nRemote-User: ada", wrong},
-		"a proxy's key that has ended":             {"X-API-Key: old-" + proxyKey + "\nRemote-User: ada", wrong},
-		"two keys of which one is the proxy's":     {byProxy + "\nX-API-Key: " + fullKey + "\nRemote-User: ada", wrong},
-		"no person":                                {byProxy, nobody},
-		"no person, and somebody else's token":     {byProxy + "\n" + bearer + "token-of-the-proxy", nobody},
-		"an empty person":                          {byProxy + "\nRemote-User: ", nobody},
-		"an encoded blank":                         {byProxy + "\nRemote-User: =?utf-8?q?_?=", nobody},
-		"two persons":                              {byProxy + "\nRemote-User: ada\nRemote-User: bob", `{"error":"The proxy sent Remote-User more than once"}`},
-		"one person twice":                         {byProxy + "\nRemote-User: ada\nRemote-User: ada", `{"error":"The proxy sent Remote-User more than once"}`},
-		"a name of 200 bytes":                      {byProxy + "\nRemote-User: " + strings.Repeat("é", 100), `{"person":"é…é","access":"read"}`},
-		"a name of 201 bytes":                      {byProxy + "\nRemote-User: a" + strings.Repeat("é", 100), problem("of more than 200 bytes")},
-		"a name that is not UTF-8":                 {byProxy + "\nRemote-User: J\xf8rgen", problem("that is not UTF-8")},
-		"a control character":                      {byProxy + "\nRemote-User: =?utf-8?q?a=0Ab?=", problem("with a control character")},
-		"a control character beyond ASCII":         {byProxy + "\nRemote-User: a\u0085b", problem("with a control character")},
-		"an encoding that nobody knows":            {byProxy + "\nRemote-User: =?x-none?q?a?=", problem("in an encoding that cannot be read")},
-		"what Caddy sends for nothing":             {byProxy + "\nRemote-User: {http.auth.user.id}", problem("in braces: it had none to put there")},
-		"a header that net/http takes for another": {byProxy + "\nRemote_User: ada", nobody},
-		"a person without a key":                   {"Remote-User: ada", missing},
-		"a person with a program's key":            {"X-API-Key: " + readKey + "\nRemote-User: ada", reader},
-		"a person with a wrong key":                {"X-API-Key: wrong-0123456789012\nRemote-User: ada", wrong},
+		"a person who may write by name":        {byProxy + "\nRemote-User: ada", ada},
+		"a person who may only read":            {byProxy + "\nRemote-User: bob", bob},
+		"a person with blanks around the name":  {byProxy + "\nRemote-User: \t ada ", ada},
+		"a person in an encoded word":           {byProxy + "\nRemote-User: =?utf-8?q?J=C3=B8rgen?=", `{"person":"Jørgen","access":"read"}`},
+		"a group with commas":                   {byProxy + "\nRemote-User: bob\nRemote-Groups: staff, editors", `{"person":"bob","access":"full"}`},
+		"a group with bars":                     {byProxy + "\nRemote-User: bob\nRemote-Groups: staff|editors", `{"person":"bob","access":"full"}`},
+		"groups in several lines":               {byProxy + "\nRemote-User: bob\nRemote-Groups: staff\nRemote-Groups: editors", `{"person":"bob","access":"full"}`},
+		"a password for the proxy":              {byProxy + "\nAuthorization: Basic YQ==\nRemote-User: ada", ada},
+		"somebody else's token":                 {byProxy + "\n" + bearer + "token-of-the-proxy\nRemote-User: ada", ada},
+		"a program's own key, with a person":    {byProxy + "\n" + bearer + readKey + "\nRemote-User: ada", reader},
+		"a program's own key, without a person": {byProxy + "\n" + bearer + fullKey, program1},
+		"a program that has ended":              {byProxy + "\n" + bearer + otherKey + "\nRemote-User: ada", wrong},
+		"the proxy's key in Authorization":      {bearer + proxyKey + "\nRemote-User: ada", wrong},
+		"a proxy's key that has ended":          {"X-API-Key: old-" + proxyKey + "\nRemote-User: ada", wrong},
+		"two keys of which one is the proxy's":  {byProxy + "\nX-API-Key: " + fullKey + "\nRemote-User: ada", wrong},
+		"no person":                             {byProxy, nobody},
+		"an empty person":                       {byProxy + "\nRemote-User: ", nobody},
+		"an encoded blank":                      {byProxy + "\nRemote-User: =?utf-8?q?_?=", nobody},
+		"two persons":                           {byProxy + "\nRemote-User: ada\nRemote-User: bob", `{"error":"The proxy sent Remote-User more than once"}`},
+		"a name of 200 bytes":                   {byProxy + "\nRemote-User: " + strings.Repeat("é", 100), `{"person":"é…é","access":"read"}`},
+		"a name of 201 bytes":                   {byProxy + "\nRemote-User: a" + strings.Repeat("é", 100), problem("of more than 200 bytes")},
+		"a name that is not UTF-8":              {byProxy + "\nRemote-User: J\xf8rgen", problem("that is not UTF-8")},
+		"a control character":                   {byProxy + "\nRemote-User: =?utf-8?q?a=0Ab?=", problem("with a control character")},
+		"a control character beyond ASCII":      {byProxy + "\nRemote-User: a\u0085b", problem("with a control character")},
+		"an encoding that nobody knows":         {byProxy + "\nRemote-User: =?x-none?q?a?=", problem("in an encoding that cannot be read")},
+		"what Caddy sends for nothing":          {byProxy + "\nRemote-User: {http.auth.user.id}", problem("in braces: it had none to put there")},
+		"a person without a key":                {"Remote-User: ada", missing},
+		"a person with a program's key":         {"X-API-Key: " + readKey + "\nRemote-User: ada", reader},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := p.Dial(t)
 			conn.Send("GET /api/me HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", strings.ReplaceAll(row.headers, "\n", "\r\n"))
 			answer := conn.Answer()
-			isRefused := strings.Contains(row.says, "error")
-			answer.Expect(t, map[bool]int{true: 401, false: 200}[isRefused], row.says+"…")
-			challenge := ""
-			if isRefused {
-				challenge = `Bearer realm="users-api"`
-			}
-			if got := answer.Header.Get("WWW-Authenticate"); !strings.HasPrefix(got, challenge) || (got == "") != (challenge == "") {
-				t.Errorf("the challenge is %q", got)
-			}
+			_, access, isKnown := strings.Cut(strings.TrimSuffix(row.says, `"}`), `"access":"`)
+			answer.Expect(t, map[bool]int{false: 401, true: 200}[isKnown], row.says+"…")
+			challenge := map[bool]string{false: `Bearer realm="users-api"…`}[isKnown]
+			program.ExpectHeader(t, answer, "WWW-Authenticate", challenge)
 			program.ExpectHeader(t, answer, "Vary", "Authorization, X-API-Key, Remote-User, Remote-Groups")
-			access := ""
-			if _, after, found := strings.Cut(row.says, `"access":"`); found {
-				access = strings.TrimSuffix(after, `"}`)
+			if isKnown {
 				program.ExpectHeader(t, answer, "Cache-Control", "no-store")
+				program.ExpectHeader(t, answer, "X-API-Key-Access", access)
 			}
-			program.ExpectHeader(t, answer, "X-API-Key-Access", access)
 		})
 	}
 }
 
+// Without a proxy key, no header names a person.
 func TestMeSaysWhatAKeyMayDo(t *testing.T) {
 	t.Parallel()
 	program.Serve(t).Do(t, "GET", "/api/me", "", "Remote-User: ada", byProxy).Expect(t, 200, `{"access":"full"}…`)
 	p := withKeys(t, "hr-sync "+fullKey)
 	for key, says := range map[string]string{fullKey: `{"key":"hr-sync","access":"full"}…`, readKey: `{"key":"API_READ_KEY","access":"read"}…`} {
-		p.Do(t, "GET", "/api/me", "", "X-API-Key: "+key, "Remote-User: ada").Expect(t, 200, says)
-		p.Do(t, "HEAD", "/api/me", "", "X-API-Key: "+key).Expect(t, 200, "")
+		answer := p.Do(t, "GET", "/api/me", "", "X-API-Key: "+key, "Remote-User: ada")
+		answer.Expect(t, 200, says)
+		program.ExpectHeader(t, answer, "Vary", "Authorization, X-API-Key")
 	}
 	p.Do(t, "GET", "/api/me", "").Expect(t, 401, `{"error":"An API key is needed"}…`)
+	p.Do(t, "POST", "/api/users", sent, "X-API-Key: "+fullKey, "Remote-User: ada").Expect(t, 201, "…")
+	p.Do(t, "GET", "/api/users/1/changes", "", "X-API-Key: "+fullKey).Expect(t, 200, `…"by":"key:hr-sync"…`)
+	program.Forbid(t, p.Log(), "=ada", "person")
+	closed := program.Serve(t, "PROXY_KEY="+proxyKey) // which closes the API by itself
+	closed.Do(t, "GET", "/api/users", "").Expect(t, 401, `{"error":"An API key is needed"}…`)
+	closed.Do(t, "POST", "/api/users", sent, byProxy, "Remote-User: ada").Expect(t, 201, "…")
 }
 
 func TestWhatPeopleDoIsRecordedUnderTheirNames(t *testing.T) {
 	t.Parallel()
 	p := withPeople(t, "USER_FIELDS=external_id,active", "PERSON_HEADER=x-forwarded-user", "PERSON_GROUPS_HEADER=X-Groups")
-	ada := []string{byProxy, "X-Forwarded-User: ada"}
-	p.Do(t, "POST", "/api/users", program.Body("One", "1@x"), ada...).Expect(t, 201, "…")
-	p.Do(t, "POST", "/api/users/batch", `{"requests":[{"method":"PATCH","path":"/api/users/1","body":{"name":"Two"}}]}`, ada...).
-		Expect(t, 200, `{"responses":[{"status":200…`)
-	p.Do(t, "POST", program.CSV, "name,email\nB,b@x\n", byProxy, "X-Forwarded-User: bob", "X-Groups: editors").Expect(t, 200, "…")
+	ada, bob := []string{byProxy, "X-Forwarded-User: ada"}, []string{byProxy, "X-Forwarded-User: bob"}
+	p.Do(t, "POST", "/api/users", sent, ada...).Expect(t, 201, "…")
+	p.Do(t, "POST", batchPath, batchOf(item(patch, named)), ada...).Expect(t, 200, `{"responses":[{"status":200…`)
+	p.Do(t, "POST", program.CSV, "name,email\nB,b@x\n", append(bob, "X-Groups: editors")...).Expect(t, 200, "…")
 	p.Do(t, "POST", "/scim/v2/Users", `{"userName":"c@x","externalId":"c"}`, ada...).Expect(t, 201, "…")
-	for id, by := range []string{"", "ada", "bob", "ada"} {
-		if id > 0 {
-			p.Do(t, "GET", fmt.Sprintf("/api/users/%d/changes", id), "", ada...).Expect(t, 200, `…"by":"person:`+by+`"…`)
-		}
+	for i, by := range []string{"ada", "bob", "ada"} {
+		program.Expect(t, "the history", historyOf(t, p, i+1, ada...)[0], `…"by":"person:`+by+`"…`)
 	}
 	program.WaitFor(t, "the feed names her", func() bool { // on PostgreSQL other tests may hold it back
 		return strings.Contains(p.Do(t, "GET", "/api/changes", "", ada...).Body, `"by":"person:ada"`)
 	})
 	program.Expect(t, "the log", p.Line(t, "person=ada"), "… key=front person=ada user=1…")
 
-	reads := []string{byProxy, "X-Forwarded-User: bob"}
-	const sentence, item = `{"error":"bob can only read"}…`, `{"method":"DELETE","path":"/api/users/1"`
-	for _, write := range [][2]string{
-		{"POST", "/api/users"}, {"DELETE", "/api/users/1"}, {"POST", program.CSV}, {"GET", "/api/users/1/changes"},
-		{"GET", "/api/users/deleted"}, {"POST", "/api/users/1/restore"}, {"DELETE", "/api/users/1/changes"},
-	} {
-		p.Do(t, write[0], write[1], "", reads...).Expect(t, 403, sentence)
+	for _, request := range []string{post, "DELETE /api/users/1", "POST " + program.CSV, "GET /api/users/1/changes", "GET /api/users/deleted",
+		"POST /api/users/1/restore", "DELETE /api/users/1/changes"} {
+		p.Ask(t, request, "", bob...).Expect(t, 403, `{"error":"bob can only read"}…`)
 	}
-	p.Do(t, "DELETE", "/api/users/1", "", append(reads, "Accept: "+problemType)...).Expect(t, 403, `…"code":"key_read_only"…`)
-	p.Do(t, "GET", "/api/users/1", "", reads...).Expect(t, 200, "…")
-	p.Do(t, "POST", program.CSV+"?dry_run=true", "name,email\nB,d@x\n", reads...).Expect(t, 200, "…")
-	p.Do(t, "POST", "/api/users/batch", `{"requests":[`+item+`}]}`, reads...).Expect(t, 200, `…"status":403…bob can only read…`)
+	p.Do(t, "DELETE", "/api/users/1", "", append(bob, "Accept: "+problemType)...).Expect(t, 403, `…"code":"key_read_only"…`)
+	p.Do(t, "GET", "/api/users/1", "", bob...).Expect(t, 200, "…")
+	p.Do(t, "POST", program.CSV+"?dry_run=true", "name,email\nB,d@x\n", bob...).Expect(t, 200, "…")
+	p.Do(t, "POST", batchPath, batchOf(item("DELETE /api/users/1", "")), bob...).Expect(t, 200, `…"status":403…bob can only read…`)
 	for _, header := range []string{"X-Forwarded-User", "x-groups", "X-API-Key"} {
-		p.Do(t, "POST", "/api/users/batch", `{"requests":[`+item+`,"headers":{"`+header+`":"ada"}}]}`, ada...).
-			Expect(t, 400, `{"error":"requests[0] must have no …`)
+		batch := batchOf(item("DELETE /api/users/1\n"+header+": ada", ""))
+		p.Do(t, "POST", batchPath, batch, ada...).Expect(t, 400, `{"error":"requests[0] must have no …`)
 	}
-	for _, header := range []string{"Origin: https://other.example", "Sec-Fetch-Site: cross-site"} { // with the proxy's cookie
-		p.Do(t, "DELETE", "/api/users/1", "", append(ada, header)...).Expect(t, 403, `{"error":"Requests from a browser on another site are refused"}…`)
-	}
+	p.Do(t, "DELETE", "/api/users/1", "", append(ada, "Origin: https://other.example")...).Expect(t, 403, crossed) // with the proxy's cookie
 	p.Do(t, "DELETE", "/api/users/1", "", append(ada, "Sec-Fetch-Site: same-origin")...).Expect(t, 204, "")
 	p.Do(t, "GET", "/api/me", "", byProxy, "Remote-User: ada").Expect(t, 401, `{"error":"The proxy sent no person in X-Forwarded-User"}…`)
 	program.Forbid(t, p.Log(), proxyKey)
-}
-
-func TestWithoutAProxyKeyNoHeaderNamesAPerson(t *testing.T) {
-	t.Parallel()
-	p := withKeys(t, fullKey)
-	answer := p.Do(t, "POST", "/api/users", program.Body("One", "1@x"), "X-API-Key: "+fullKey, "Remote-User: ada")
-	answer.Expect(t, 201, "…")
-	program.ExpectHeader(t, answer, "Vary", "Authorization, X-API-Key")
-	p.Do(t, "GET", "/api/users/1/changes", "", "X-API-Key: "+fullKey).Expect(t, 200, `…"by":"key:API_KEY"…`)
-	program.Forbid(t, p.Log(), "ada", "person")
-	closed := program.Serve(t, "PROXY_KEY="+proxyKey) // which closes the API by itself
-	closed.Do(t, "GET", "/api/users", "").Expect(t, 401, `{"error":"An API key is needed"}…`)
-	closed.Do(t, "POST", "/api/users", program.Body("One", "1@x"), byProxy, "Remote-User: ada").Expect(t, 201, "…")
 }

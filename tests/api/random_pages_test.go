@@ -152,17 +152,15 @@ func (p pagesOf) expectWalk(t *testing.T, from *program.Program) {
 	for _, user := range want {
 		ids = append(ids, user.ID)
 	}
-	for next := "<?" + asked.Encode() + ">"; next != ""; {
-		var users []program.User
-		before := len(got)
-		if users, next = page(t, from, next); len(users) != min(limit, len(ids)-before) {
-			t.Errorf("a page has %d users", len(users))
-		}
-		for _, user := range users {
+	for next := "?" + asked.Encode(); next != ""; {
+		page := from.Do(t, "GET", "/api/users"+next, "")
+		program.ExpectHeader(t, page, "X-Total-Count", fmt.Sprint(len(ids)))
+		program.Expect(t, "how many users a page has", len(page.Users(t)), min(limit, len(ids)-len(got)))
+		for _, user := range page.Users(t) {
 			got = append(got, user.ID)
 		}
+		next = page.Next()
 	}
-	program.ExpectHeader(t, from.Do(t, "GET", "/api/users?"+asked.Encode(), ""), "X-Total-Count", fmt.Sprint(len(ids)))
 	if !slices.Equal(got, ids) {
 		t.Fatalf("%s finds %v, want %v of %.2000s", asked.Encode(), got, ids, fmt.Sprint(p.users))
 	}

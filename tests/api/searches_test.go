@@ -29,26 +29,16 @@ var searches = []struct{ name, query, ids, total string }{
 	{"an email in another letter case is another email", "email=Ada@example.org", "", ""},
 	{"a plus in an email is escaped", "email=percent%2Bsign@example.org", "4", ""},
 	{"a plus that is not escaped is a space", "email=percent+sign@example.org", "", ""},
-	{"an email with a NUL is no user's", "email=ada@example.org%00", "", ""},
 
 	{"a part of a name is found", "q=lovelace", "1", ""},
-	{"a part of an email is found", "q=EXAMPLE.COM", "3", ""},
 	{"a part of either is found", "q=a", "1 2 3 4 5 7", ""},
 	{"every word of a text is in some field", "q=ORG+lovelace", "1", ""},
-	{"in any order, and also in the same", "q=a+l", "1 2 3 4 5", ""},
 	{"white space of Unicode separates words, too", "q=%E3%80%80org%C2%A0ada+", "1", ""},
 	{"a word that nobody has finds nobody", "q=ada+nobody", "", ""},
 	{"a percent sign is text", "q=%25", "4", ""},
-	{"an underscore is text", "q=_", "4", ""},
-	{"a backslash is text", `q=%5C`, "4", ""},
 	{"the end of a name and the beginning of an email are not one text", "q=lovelaceada", "", ""},
 	{"a control character is text", "q=" + nulEscaped + "b", "7", ""},
-	{"a letter is found in another case", "q=%C3%A4rger", "5", ""},
-	{"the same letter is found", "q=%C3%84RGER", "5", ""},
 	{"a letter is found without its accent", "q=arger", "5", ""},
-	{"an accent that stands behind its letter is none", "q=a%CC%88rger", "5", ""},
-	{"a letter with another accent is the same letter", "q=%C3%A0rger", "5", ""},
-	{"a letter that is an ASCII letter to Unicode is the same", "q=%E2%84%AAelvin", "5", ""},
 	{"an accent alone is no word, and found in nobody", "q=%CC%88", "", ""},
 	{"characters are counted, and not bytes", "q=" + strings.Repeat("%C3%A9", 1000), "", ""},
 
@@ -60,29 +50,17 @@ var searches = []struct{ name, query, ids, total string }{
 	{"any of several emails are found", "email=ada@example.org&email=grace@example.com", "1 3", ""},
 	{"of two fields, both must be the user's", "name=Ada+Lovelace&name=Grace+Hopper&email=ada@example.org", "1", ""},
 	{"an empty value finds users without one", "email=", "7", ""},
-	{"a value may be missing or one of others", "email=&email=ada@example.org", "1 7", ""},
-	{"a parameter without a value is empty", "email", "7", ""},
 	{"another name", "name!=Ada+Lovelace", "2 3 4 5 7", ""},
 	{"none of several names", "name!=Ada+Lovelace&name!=Grace+Hopper&count=true&limit=2&order=desc", "7 5", "4"},
 	{"another email, or none", "email!=ada@example.org", "2 3 4 5 7", ""},
 	{"any email at all", "email!=", "1 2 3 4 5", ""},
-	{"an exclamation mark may be escaped", "email%21=", "1 2 3 4 5", ""},
-	{"a value that no database can hold is nobody's", "name=a%00", "", ""},
-	{"created on a day or later", "created_from=2024-01-02", "1 2 3 4 5", ""},
-	{"created later", "created_from=2024-01-02T03:04:06", "", ""},
 	{"created before a time", "created_to=2024-01-02T03:04:06Z", "1 2 3 4 5", ""},
-	{"not created before the same time", "created_to=2024-01-02%2003:04:05Z", "", ""},
 	{"created within a day", "created_from=2024-01-02&created_to=2024-01-03&count=true&limit=1", "1", "5"},
 
 	{"without a parameter come all users, by id", "", "1 2 3 4 5 7", ""},
 	{"an empty pair is none", "&", "1 2 3 4 5 7", ""},
-	{"also behind the last one, or between two", "&limit=2&&after=1&", "2 3", ""},
-	{"the largest limit is 1000", "limit=1000", "1 2 3 4 5 7", ""},
 	{"after comes after", "after=3", "4 5 7", ""},
 	{"after may be an id without a user", "after=6", "7", ""},
-	{"after may be negative", "after=-5", "1 2 3 4 5 7", ""},
-	{"after the largest id comes no user", "after=9223372036854775807", "", ""},
-	{"ascending is the order", "order=asc", "1 2 3 4 5 7", ""},
 	{"descending is the other order", "order=desc", "7 5 4 3 2 1", ""},
 	{"after goes with the order", "order=desc&after=3", "2 1", ""},
 
@@ -90,18 +68,14 @@ var searches = []struct{ name, query, ids, total string }{
 	{"and from the last to the first", "sort=name&limit=10&order=desc", "3 5 2 1 7 4", ""},
 	{"an empty text comes first", "sort=email&limit=3", "7 1 2", ""},
 	{"users with equal values come by id", "sort=created_at&limit=10", "7 1 2 3 4 5", ""},
-	{"in the order that is asked for", "sort=created_at&limit=10&order=desc", "5 4 3 2 1 7", ""},
 	{"a sort by id is the order by id", "sort=id&limit=2&after=2", "3 4", ""},
 	{"users who match are sorted", "sort=name&q=example.org&limit=2&count=true&order=desc", "5 2", "4"},
 
 	{"all users are counted", "count=true", "1 2 3 4 5 7", "6"},
 	{"the count has no limit", "count=true&limit=1", "1", "6"},
-	{"what matches is counted", "q=example.org&count=true&limit=1&after=1", "2", "4"},
-	{"an email is counted", "email=ada@example.org&count=true", "1", "1"},
 	{"no user is counted", "email=nobody&count=true", "", "0"},
 
 	{"all may be combined", "q=A&limit=2&after=5&order=desc&count=true", "4 3", "6"},
-	{"an email and a text", "email=ada@example.org&q=LOVE", "1", ""},
 }
 
 // A file has the users that the list has.
@@ -163,11 +137,7 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 			want = program.ErrorBody(program.UnknownParameter(bad.parameter, "a list"))
 		}
 		for query := range strings.FieldsSeq(bad.queries) {
-			for _, method := range []string{"GET", "HEAD"} {
-				answer := p.Do(t, method, "/api/users?"+query, "")
-				answer.Expect(t, 400, map[string]string{"GET": want}[method])
-				program.Forbid(t, answer.Body, "strconv", "url:", "Lovelace")
-			}
+			p.Do(t, "GET", "/api/users?"+query, "").Expect(t, 400, want)
 		}
 	}
 	const of = "a whole number from 1 to 1000"
@@ -176,7 +146,6 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	} {
 		p.Do(t, "GET", "/api/users?"+query, "").Expect(t, 400, program.ErrorBody("The parameter limit must "+says))
 	}
-	program.Expect(t, "how many users an empty query lists", len(p.Do(t, "GET", "/api/users?", "").Users(t)), 6)
 }
 
 // The parameters of a list, and the Link to what follows; "" when nothing does.
@@ -187,13 +156,9 @@ var links = []struct{ query, link string }{
 	{"limit=2&after=4", ""},
 	{"limit=1&after=5&order=desc", `<?limit=1&order=desc&after=4>; rel="next"`},
 	{"limit=1&q=example.org&count=true&after=1", `<?limit=1&q=example.org&count=true&after=2>; rel="next"`},
-	{"limit=1&q=example.org&count=true", `<?limit=1&q=example.org&count=true&after=1>; rel="next"`},
-	{"limit=1&email=ada@example.org", ""},
 	{"limit=1&id=5&id=1&id=4&email!=&name%21=a", `<?limit=1&id=5&id=1&id=4&email!=&name!=a&after=1>; rel="next"`},
 	{"limit=1&created_from=2024-01-02+03:04:05&created_to=2025-01-01", `<?limit=1&created_from=2024-01-02+03%3A04%3A05&created_to=2025-01-01&after=1>; rel="next"`},
-	{"limit=1&q=%25", ""},
 	{"q=a", ""},
-	{"", ""},
 }
 
 func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
@@ -203,25 +168,13 @@ func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
 		for _, path := range []string{"/api/users", program.CSV, program.NDJSON} {
 			program.ExpectHeader(t, p.Do(t, "GET", path+"?"+l.query, ""), "Link", l.link)
 		}
-		for _, parameter := range []string{"spreadsheet=true", "spreadsheet=false"} {
-			answer := p.Do(t, "GET", program.CSV+"?"+parameter+"&"+l.query, "")
-			program.ExpectHeader(t, answer, "Link", strings.Replace(l.link, "?", "?"+parameter+"&", 1))
-		}
+		answer := p.Do(t, "GET", program.CSV+"?spreadsheet=true&"+l.query, "")
+		program.ExpectHeader(t, answer, "Link", strings.Replace(l.link, "?", "?spreadsheet=true&", 1))
 	}
 	p.Create(t, "Q&A + Ä%", "escapes@example.org")
 	p.Create(t, "Q&A + Ä%", "escapes2@example.org")
-	next := p.Do(t, "GET", "/api/users?limit=1&q=Q%26A+%2B+%C3%84%25", "").Header.Get("Link")
-	if users, _ := page(t, p, next); len(users) != 1 || users[0].Email != "escapes2@example.org" {
-		t.Errorf("%s leads to %v", next, users)
-	}
-}
-
-// page follows a Link, and returns the users and the next Link.
-func page(t *testing.T, p *program.Program, link string) ([]program.User, string) {
-	t.Helper()
-	query, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
-	answer := p.Do(t, "GET", "/api/users"+query, "")
-	return answer.Users(t), answer.Header.Get("Link")
+	next := p.Do(t, "GET", "/api/users?limit=1&q=Q%26A+%2B+%C3%84%25", "").Next()
+	p.Do(t, "GET", "/api/users"+next, "").Expect(t, 200, `[{…"email":"escapes2@example.org",…}]`)
 }
 
 func TestAListOfAnyLengthIsNotCut(t *testing.T) {
@@ -256,7 +209,7 @@ func TestASortedListIsReadPageByPageWhileUsersComeAndGo(t *testing.T) {
 				for _, user := range answer.Users(t) {
 					got = append(got, user.ID)
 				}
-				next, _, _ = strings.Cut(strings.TrimPrefix(answer.Header.Get("Link"), "<"), ">")
+				next = answer.Next()
 				switch border := got[len(got)-1]; page { // the user behind whom the next page begins
 				case 0:
 					p.Delete(t, border)
@@ -277,26 +230,22 @@ func TestASortThatCannotBeReadPageByPageIsRefused(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada")
 	p.Create(t, "Bob", "bob")
-	place := func(query string) string {
-		_, after, _ := strings.Cut(p.Do(t, "GET", "/api/users?"+query, "").Header.Get("Link"), "after=")
-		return "&after=" + strings.TrimSuffix(after, `>; rel="next"`)
-	}
-	byName := place("sort=name&limit=1")
+	_, byName, _ := strings.Cut(p.Do(t, "GET", "/api/users?sort=name&limit=1", "").Next(), "&after=")
 	const limit = "The parameter sort must come with limit: users are sorted page by page"
 	misplaced := func(sort string) string {
 		return "The parameter after must be what the Link of a page with sort=" + sort + " says"
 	}
 	for query, want := range map[string]string{
-		"sort=name": limit, "sort=id": limit, "sort=name&order=desc&q=a": limit,
-		"sort=name&limit=1&after=1":        misplaced("name"),
-		"sort=name&limit=1" + byName + "!": misplaced("name"),
-		"sort=email&limit=1" + byName:      misplaced("email"),
-		"limit=1" + byName:                 "The parameter after must be the id of a user",
+		"sort=name": limit, "sort=id&order=desc&q=a": limit,
+		"sort=name&limit=1&after=1":               misplaced("name"),
+		"sort=name&limit=1&after=" + byName + "!": misplaced("name"),
+		"sort=email&limit=1&after=" + byName:      misplaced("email"),
+		"limit=1&after=" + byName:                 "The parameter after must be the id of a user",
 	} {
-		for _, path := range []string{"/api/users", "/api/users.csv", "/api/users.ndjson"} {
+		for _, path := range []string{"/api/users", program.CSV} {
 			p.Do(t, "GET", path+"?"+query, "").Expect(t, 400, program.ErrorBody(want))
 		}
 	}
 	// A place fits both orders, and nobody comes before the first.
-	p.Do(t, "GET", "/api/users?sort=name&limit=1&order=desc"+byName, "").Expect(t, 200, "[]")
+	p.Do(t, "GET", "/api/users?sort=name&limit=1&order=desc&after="+byName, "").Expect(t, 200, "[]")
 }

@@ -91,6 +91,20 @@ func (p *Program) Do(t testing.TB, method, path, body string, header ...string) 
 	return answer
 }
 
+// Ask is Do with a request such as "GET /api/users", behind which lines of its header may follow.
+func (p *Program) Ask(t testing.TB, request, body string, header ...string) Answer {
+	t.Helper()
+	lines := strings.Split(request, "\n")
+	method, path, _ := strings.Cut(lines[0], " ")
+	return p.Do(t, method, path, body, append(lines[1:], header...)...)
+}
+
+// Next returns the query of the page that follows this one, by its Link, or "".
+func (a Answer) Next() string {
+	query, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Link"), "<"), ">")
+	return query
+}
+
 // Body is the request body that creates a user.
 func Body(name, email string) string {
 	body, err := json.Marshal(map[string]string{"name": name, "email": email})
