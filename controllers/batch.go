@@ -42,9 +42,9 @@ func (a *API) Batch(handler http.Handler, identity []string) func(*gin.Context) 
 		if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 			return err
 		}
-		c.Set(LoggedWrite, slog.Int("requests", len(sent.items)))
-		isWrite := func(one item) bool { return one.method != http.MethodGet }
-		writes := slices.ContainsFunc(sent.items, isWrite) && !database.MayOnlyRead(c.Request.Context())
+		c.Set(LoggedWrite, slog.Int("requests", len(sent.requests)))
+		isWrite := func(one *http.Request) bool { return one.Method != http.MethodGet }
+		writes := slices.ContainsFunc(sent.requests, isWrite) && !database.MayOnlyRead(c.Request.Context())
 		var answers *spool
 		var content io.Reader
 		var size int64
@@ -52,7 +52,7 @@ func (a *API) Batch(handler http.Handler, identity []string) func(*gin.Context) 
 		err := a.users.Batch(c.Request.Context(), writes, func(ctx context.Context) (err error) {
 			answers.close() // of the run before
 			answers = a.newSpool(ctx)
-			if err = a.carryOut(ctx, handler, &sent, answers); err == nil {
+			if err = a.carryOut(ctx, handler, sent.requests, answers); err == nil {
 				content, size, _, err = answers.content()
 			}
 			return err
@@ -68,16 +68,16 @@ func (a *API) Batch(handler http.Handler, identity []string) func(*gin.Context) 
 
 // carryOut writes the answers to the requests of a batch, which it carries out one after another. One whose answer does not
 // fit does nothing, like all that follow it.
-func (a *API) carryOut(ctx context.Context, handler http.Handler, sent *batch, answers io.Writer) error {
+func (a *API) carryOut(ctx context.Context, handler http.Handler, requests []*http.Request, answers io.Writer) error {
 	size, separator, full := 0, `{"responses":[`, context.WithValue(ctx, batchIsFull{}, true)
-	for _, one := range sent.items {
+	for _, one := range requests {
 		if err := ctx.Err(); err != nil { // nobody waits for the others
 			return err
 		}
 		var answered *answer
 		if size <= maxAnswers {
 			err := a.users.Step(ctx, func(ctx context.Context) error {
-				answered = answerTo(ctx, handler, sent, one)
+				answered = answerTo(ctx, handler, one)
 				if size += len(answered.body); size > maxAnswers || answered.status >= http.StatusBadRequest {
 					return errRefused
 				}
@@ -88,14 +88,14 @@ func (a *API) carryOut(ctx context.Context, handler http.Handler, sent *batch, a
 			}
 		}
 		if size > maxAnswers {
-			answered = answerTo(full, handler, sent, one)
+			answered = answerTo(full, handler, one)
 		}
 		if _, err := answers.Write(append([]byte(separator), answered.json()...)); err != nil {
 			return err
 		}
 		separator = ","
 	}
-	if len(sent.items) == 0 {
+	if len(requests) == 0 {
 		_, _ = io.WriteString(answers, separator) // into memory
 	}
 	_, err := io.WriteString(answers, "]}")
@@ -110,17 +110,10 @@ var errRefused = errors.New("the request was refused")
 
 // batch is the body of a batch, and what its requests have in common.
 type batch struct {
-	items    []item
+	requests []*http.Request
 	from     *http.Request // the one that brings the batch
 	identity []string      // its headers that say who sent it
 	id       string        // its X-Request-Id
-}
-
-type item struct {
-	method, path string
-	address      *url.URL
-	header       http.Header
-	body         []byte
 }
 
 // UnmarshalJSON takes the requests, and refuses all if one is no request that a batch may have.
@@ -129,29 +122,29 @@ func (b *batch) UnmarshalJSON(object []byte) error {
 		if key != "requests" || value.Kind() != '[' {
 			return errNoBatch
 		}
-		b.items = []item{}
+		b.requests = []*http.Request{}
 		in := jsontext.NewDecoder(bytes.NewBuffer(value), allowDuplicates)
 		_, _ = in.ReadToken() // the bracket
 		for in.PeekKind() != ']' {
-			if len(b.items) == maxBatch {
+			if len(b.requests) == maxBatch {
 				return NewError("body_invalid", "A batch has at most %d requests", maxBatch)
 			}
 			one, err := b.item(in)
 			if err != nil {
 				return err
 			}
-			b.items = append(b.items, one)
+			b.requests = append(b.requests, one)
 		}
 	}
-	if b.items == nil {
+	if b.requests == nil {
 		return errNoBatch
 	}
 	return nil
 }
 
 // item returns the request that the next object describes. It ignores no key: a misspelt "header" would leave If-Match out.
-func (b *batch) item(in *jsontext.Decoder) (one item, err error) {
-	at := len(b.items)
+func (b *batch) item(in *jsontext.Decoder) (*http.Request, error) {
+	at := len(b.requests)
 	var sent struct {
 		Method  string            `json:"method"`
 		Path    string            `json:"path"`
@@ -159,31 +152,31 @@ func (b *batch) item(in *jsontext.Decoder) (one item, err error) {
 		Body    jsontext.Value    `json:"body"`
 	}
 	if err := json.UnmarshalDecode(in, &sent, json.RejectUnknownMembers(true)); err != nil {
-		return one, NewError("body_invalid", batchPrefix+"must be an object with the texts method and path, "+
+		return nil, NewError("body_invalid", batchPrefix+"must be an object with the texts method and path, "+
 			"and perhaps headers (an object of texts) and body", at)
 	}
-	address, err := url.ParseRequestURI(sent.Path)
-	if err != nil || !strings.HasPrefix(sent.Path, usersPath) || !allowsInBatch(sent.Method, address) {
-		return one, NewError("body_invalid", batchPrefix+"must be POST /api/users, GET /api/users?limit=…, "+
+	one, err := http.NewRequest(sent.Method, sent.Path, bytes.NewReader(sent.Body))
+	if err != nil || !strings.HasPrefix(sent.Path, usersPath) || !allowsInBatch(sent.Method, one.URL) {
+		return nil, NewError("body_invalid", batchPrefix+"must be POST /api/users, GET /api/users?limit=…, "+
 			"GET, PUT, PATCH or DELETE of /api/users/ID, or POST /api/users/ID/restore", at)
 	}
-	one = item{sent.Method, sent.Path, address, http.Header{}, sent.Body}
+	one.Host = b.from.Host
 	for name, value := range sent.Headers {
-		one.header.Add(name, value)
+		one.Header.Add(name, value)
 	}
 	for i, name := range b.identity {
 		name = http.CanonicalHeaderKey(name)
-		if _, given := one.header[name]; given {
+		if _, given := one.Header[name]; given {
 			who := "key"
 			if i > 1 {
 				who = "person"
 			}
-			return one, NewError("body_invalid", batchPrefix+"must have no %s of its own: that of the batch counts", at, who)
+			return nil, NewError("body_invalid", batchPrefix+"must have no %s of its own: that of the batch counts", at, who)
 		}
-		one.header[name] = b.from.Header[name]
+		one.Header[name] = b.from.Header[name]
 	}
-	if one.header.Get("X-Request-Id") == "" {
-		one.header.Set("X-Request-Id", b.id)
+	if one.Header.Get("X-Request-Id") == "" {
+		one.Header.Set("X-Request-Id", b.id)
 	}
 	return one, nil
 }
@@ -203,11 +196,9 @@ func allowsInBatch(method string, address *url.URL) bool {
 
 // answerTo returns the answer to a request. What would cut the connection of a single request is refused instead: the
 // others have answers.
-func answerTo(ctx context.Context, handler http.Handler, sent *batch, one item) (a *answer) {
-	request := sent.from.WithContext(ctx) // a copy
-	request.Method, request.URL, request.RequestURI, request.Header = one.method, one.address, one.path, one.header.Clone()
-	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(one.body)), int64(len(one.body))
-	request.TransferEncoding = nil
+func answerTo(ctx context.Context, handler http.Handler, one *http.Request) (a *answer) {
+	request := one.Clone(ctx) // a transaction that begins again needs it as it was
+	request.Body, _ = one.GetBody()
 	a = &answer{header: http.Header{}}
 	defer func() {
 		if recover() != nil { // outside of net/http, a panic would end the program
