@@ -73,7 +73,6 @@ func NewRoot() *cobra.Command {
 	return root
 }
 
-// about returns what the help says of users-api, with all settings.
 func about() string {
 	text := `users-api serves a registry of users as JSON over HTTP, from one SQLite file or from PostgreSQL.
 Without a command it serves until SIGTERM or SIGINT (Ctrl+C).

@@ -32,8 +32,7 @@ const (
 	// clients and other programs do, because a container engine kills after 10 s: routes takes up to 7 s, and
 	// the steps after it share the rest.
 	closeTime = 500 * time.Millisecond
-	// pruneTime is how often old entries of the feed are deleted.
-	pruneTime = time.Minute
+	pruneTime = time.Minute // between two deletions of old entries of users_changes
 )
 
 // errLogged means that the reason for the exit has been logged.
@@ -59,7 +58,6 @@ func Serve(stop context.Context) error {
 	return nil
 }
 
-// newLogger returns what writes a line to stderr for each event.
 func newLogger(settings config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: settings.LogLevel}
 	if settings.LogFormat == "json" {
@@ -271,7 +269,6 @@ func followKeys(stop context.Context, keys *config.Keyring, hangups <-chan os.Si
 	}
 }
 
-// pruneChanges deletes old entries of users_changes until the context ends.
 func pruneChanges(ctx context.Context, users *database.Users, logger *slog.Logger) {
 	for on := true; on; on = sleep(ctx, pruneTime) {
 		if err := users.PruneChanges(ctx); err != nil && ctx.Err() == nil {

@@ -32,7 +32,6 @@ func readSecret(name string) (text, variable string, err error) {
 	return text, name + "_FILE", nil
 }
 
-// isInFile reports whether a variable is set with the suffix _FILE.
 func isInFile(name string) bool { _, set := os.LookupEnv(name + "_FILE"); return set }
 
 // readFile returns the text of a small regular file, without the byte order mark that editors on Windows put before it. To

@@ -50,7 +50,6 @@ func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
-// send sends a whole body.
 func send(c *gin.Context, status int, contentType string, body []byte) error {
 	return sendFrom(c, status, contentType, bytes.NewReader(body), int64(len(body)))
 }

@@ -109,7 +109,6 @@ var (
 	ErrWrongHeader = NewError("key_invalid", "The API key in X-API-Key is not valid; there is another one in Authorization")
 )
 
-// errFixed is the refusal of what only the service sets.
 func errFixed(fields models.Fields) *Error {
 	return NewError("field_read_only", "%s cannot be changed", join(append([]string{"id"}, fields.Times()...), "and"))
 }

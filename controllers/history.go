@@ -16,8 +16,7 @@ import (
 // NeedsFullAccess is the challenge to who may only read (RFC 6750, section 3).
 const NeedsFullAccess = `Bearer realm="users-api", error="insufficient_scope"`
 
-// maxHistory is how many entries a response has without limit.
-const maxHistory = 100
+const maxHistory = 100 // entries in a response without limit
 
 var historyParameters = parameters{"the history of a user", []parameter{
 	number("limit", 1, maxChanges),

@@ -46,7 +46,6 @@ type notes struct {
 	apostrophe, blank, blanks int // the lines of the first row with each, and how many emails have a blank at an end
 }
 
-// warn writes the warnings.
 func (n *notes) warn() {
 	if n.apostrophe > 0 {
 		n.Warnings = append(n.Warnings, fmt.Sprintf("Line %d has an apostrophe as an export with spreadsheet=true adds it: "+
@@ -323,7 +322,6 @@ func openText(file io.Reader) (text *bufio.Reader, start []byte, err error) {
 	return text, start, nil
 }
 
-// textRows are the rows of a text.
 type textRows struct {
 	in    *bufio.Scanner
 	line  int // where the last row begins

@@ -209,10 +209,8 @@ func (r *listRequest) next(place models.Place) string {
 	return r.sent.link("after", after)
 }
 
-// maxContains is the maximum length of q, in characters: the time of a search grows with it and with the names.
-const maxContains = 1000
+const maxContains = 1000 // characters of q: the time of a search grows with them and with the names
 
-// listParameters returns the parameters of GET /api/users.
 func listParameters(fields models.Fields) parameters {
 	all := valueParameters(fields)
 	meaning := fmt.Sprintf("words that are parts of any field, in UTF-8, of at most %d characters, and at most %d of them",
@@ -279,7 +277,6 @@ func rangeOf(field *models.Field, end string, operator models.Operator) paramete
 	}}
 }
 
-// bound returns a parameter that compares a time of users.
 func bound(fields models.Fields, name, column string, operator models.Operator) parameter {
 	const meaning = "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00"
 	return parameter{name: name, meaning: meaning, read: func(value string) (any, bool) {

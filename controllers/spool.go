@@ -67,7 +67,6 @@ func (s *spool) flush() (err error) {
 	return err
 }
 
-// leave gives the place in memory back.
 func (s *spool) leave() {
 	if s.place {
 		s.places.Release(1)

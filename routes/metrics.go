@@ -53,13 +53,11 @@ func NewMetrics(version, revision string, storage prometheus.Collector, lastBack
 	return m
 }
 
-// gauge adds a metric that is asked for its value.
 func (m *Metrics) gauge(name, help string, value func() int64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 		func() float64 { return float64(value()) }))
 }
 
-// count counts a request that is over.
 func (m *Metrics) count(c *gin.Context, route string, by controllers.Caller, took time.Duration) {
 	m.inFlight.Dec()
 	method := c.Request.Method

@@ -154,7 +154,6 @@ func (w *pacedResponse) Write(data []byte) (written int, err error) {
 
 func (w *pacedResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// paced lets a client take every response at its pace.
 func (l limits) paced(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		setDeadline := http.NewResponseController(w).SetWriteDeadline
