@@ -55,7 +55,7 @@ func TestABackupThatFailsIsTriedAgainAfterAnHourOrSooner(t *testing.T) {
 			synctest.Wait()
 			cancel()
 			synctest.Wait()
-			if failed := bytes.Count(log.Bytes(), []byte("newest=none")); failed != tries {
+			if failed := bytes.Count(log.Bytes(), []byte("no backup was made")); failed != tries {
 				t.Errorf("with BACKUP_EVERY=%s it was tried %d times in two hours, and not %d:\n%.1000s", every, failed, tries, &log)
 			}
 		})

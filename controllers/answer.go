@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -130,9 +131,8 @@ func hasLike(sent []string, tag string) bool {
 func wantsProblem(c *gin.Context) bool {
 	return slices.ContainsFunc(elements(c.Request.Header.Values("Accept")), func(element string) bool {
 		is, parameters, err := mime.ParseMediaType(element)
-		given, isGiven := parameters["q"]
-		quality, _ := strconv.ParseFloat(given, 64) // 0 if it is no number
-		return err == nil && is == problemType && (!isGiven || quality > 0)
+		quality, _ := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64) // 0 if it is no number
+		return err == nil && is == problemType && quality > 0
 	})
 }
 

@@ -68,14 +68,14 @@ type imported struct {
 
 // importFile imports a file and sends the response. It logs when an import starts, because it may take a long time.
 func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) error {
-	asked, err := parseImport(c, parameters)
+	asked, spreadsheet, err := parseImport(c, parameters)
 	if err != nil {
 		return err
 	}
 	a.logger.Info("import started", "request_id", c.Writer.Header().Get("X-Request-Id"), "route", c.FullPath(),
 		"dry_run", asked.DryRun)
 	var done imported
-	err = a.store(c, &done, asked, open)
+	err = a.store(c, &done, asked, spreadsheet, open)
 	done.warn()
 	c.Set(LoggedWrite, slog.Group("", "stored", err == nil && !asked.DryRun, "rows", done.rows,
 		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted))
@@ -90,7 +90,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 
 // store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before
 // anything is locked, and to import it.
-func (a *API) store(c *gin.Context, done *imported, asked importRequest, open openFile) error {
+func (a *API) store(c *gin.Context, done *imported, asked database.ImportOptions, spreadsheet bool, open openFile) error {
 	file, err := a.users.Temp.New()
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (a *API) store(c *gin.Context, done *imported, asked importRequest, open op
 		var next nextRow
 		if err == nil {
 			done.notes = notes{IgnoredColumns: []string{}}
-			next, err = open(file, a.settable, asked.spreadsheet, &done.notes)
+			next, err = open(file, a.settable, spreadsheet, &done.notes)
 		}
 		if err != nil {
 			yield(database.ImportRow{}, err)
@@ -121,7 +121,7 @@ func (a *API) store(c *gin.Context, done *imported, asked importRequest, open op
 	if done.rows == 0 && asked.DeleteMissing {
 		return errNoRows
 	}
-	done.Imported, err = a.users.Import(c.Request.Context(), rows, asked.ImportOptions)
+	done.Imported, err = a.users.Import(c.Request.Context(), rows, asked)
 	return err
 }
 
@@ -210,12 +210,6 @@ func listed(rows *database.RefusedRows, fields models.Fields, asProblem bool) []
 	return all
 }
 
-// importRequest is what the parameters of an import ask for.
-type importRequest struct {
-	database.ImportOptions
-	spreadsheet bool
-}
-
 var (
 	forSpreadsheet = choice("spreadsheet", "true", "false")
 	csvImport      = ndjsonImport.and("an import", forSpreadsheet)
@@ -228,14 +222,14 @@ var (
 var conflicts = []string{database.ConflictFails: "fail", database.ConflictSkips: "skip", database.ConflictUpdates: "update"}
 
 // parseImport reads the parameters of an import, and refuses a form.
-func parseImport(c *gin.Context, parameters parameters) (asked importRequest, err error) {
+func parseImport(c *gin.Context, parameters parameters) (asked database.ImportOptions, spreadsheet bool, err error) {
 	kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") {
-		return asked, NewError("form_refused", // without a host: behind a proxy, only the client knows the URL
+		return asked, false, NewError("form_refused", // without a host: behind a proxy, only the client knows the URL
 			"Send the file itself to the same URL, not a form: curl --data-binary @people%s URL", path.Ext(c.FullPath()))
 	}
 	sent, err := parameters.parse(c.Request.URL.RawQuery)
-	asked.DryRun, asked.spreadsheet = meant(sent, "dry_run", "") == "true", meant(sent, "spreadsheet", "") == "true"
+	asked.DryRun, spreadsheet = meant(sent, "dry_run", "") == "true", meant(sent, "spreadsheet", "") == "true"
 	asked.OnConflict = database.Conflict(slices.Index(conflicts, meant(sent, "on_conflict", "fail")))
 	asked.KeepValues, asked.SkipRefused, asked.DeleteMissing = sent.has("empty"), sent.has("on_error"), sent.has("on_missing")
 	asked.MaxDeletes = meant(sent, "max_deletes", 0)
@@ -257,7 +251,7 @@ func parseImport(c *gin.Context, parameters parameters) (asked importRequest, er
 	case compression.MatchString(c.GetHeader("Content-Encoding")):
 		err = errCompressedFile
 	}
-	return asked, err
+	return asked, spreadsheet, err
 }
 
 const (

@@ -176,28 +176,24 @@ func parseList(parameters parameters, query string) (asked listRequest, err erro
 	if all.has("sort") && asked.Limit == 0 {
 		return asked, NewError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
 	}
-	if all.has("after") {
-		asked.After, err = asked.place(meant(all, "after", ""))
+	after := meant(all, "after", "") // as next has written it
+	if after == "" {
+		return asked, nil
 	}
-	return asked, err
-}
-
-// place returns the place that a page begins after, as next has written it.
-func (r *listRequest) place(after string) (*models.Place, error) {
 	place, meaning, fits := models.Place{}, "the id of a user", true
-	if r.Sort != "" {
-		meaning = "what the Link of a page with sort=" + r.Sort + " says"
+	if asked.Sort != "" {
+		meaning = "what the Link of a page with sort=" + asked.Sort + " says"
 		decoded, err := base64.RawURLEncoding.DecodeString(after)
-		after, fits = strings.CutPrefix(string(decoded), r.sortedAs+" ")
+		after, fits = strings.CutPrefix(string(decoded), asked.sortedAs+" ")
 		after, place.Key, _ = strings.Cut(after, " ")
 		fits = fits && err == nil
 	}
 	id, isID := ParseID(after)
 	if !fits || !isID {
-		return nil, NewError("parameter_invalid", "The parameter after must be %s", meaning)
+		return asked, NewError("parameter_invalid", "The parameter after must be %s", meaning)
 	}
-	place.ID = id
-	return &place, nil
+	place.ID, asked.After = id, &place
+	return asked, nil
 }
 
 // next returns the Link to the page after a place.
@@ -212,7 +208,24 @@ func (r *listRequest) next(place models.Place) string {
 const maxContains = 1000 // characters of q: the time of a search grows with them and with the names
 
 func listParameters(fields models.Fields) parameters {
-	all := valueParameters(fields)
+	all := []parameter{{name: "id", meaning: "the id of a user", isValue: true, read: func(value string) (any, bool) {
+		equal, _ := fields.Compare("id", models.Equal, value)
+		_, isID := ParseID(value)
+		return equal, isID
+	}}}
+	for _, field := range fields.Settable() {
+		meaning := "the whole " + field.Name + " of a user, in UTF-8"
+		if field.Type != nil {
+			meaning = strings.TrimSuffix(field.Type.Meaning, "null") + "empty"
+		}
+		for i, operator := range []models.Operator{models.Equal, models.NotEqual} {
+			all = append(all, parameter{field.Name + strings.Repeat("!", i), meaning, true, func(value string) (any, bool) {
+				stored, isOfType := field.Type.Read(value)
+				condition, ok := fields.Compare(field.Name, operator, stored)
+				return condition, ok && (isOfType || value == "")
+			}})
+		}
+	}
 	meaning := fmt.Sprintf("words that are parts of any field, in UTF-8, of at most %d characters, and at most %d of them",
 		maxContains, maxValues)
 	all = append(all, parameter{name: "q", meaning: meaning, read: func(value string) (any, bool) {
@@ -244,29 +257,6 @@ func listParameters(fields models.Fields) parameters {
 }
 
 func isGiven(value string) bool { return value != "" }
-
-// valueParameters returns the parameters that are values of users: the id, each field, and each field with another value.
-func valueParameters(fields models.Fields) []parameter {
-	all := []parameter{{name: "id", meaning: "the id of a user", isValue: true, read: func(value string) (any, bool) {
-		equal, _ := fields.Compare("id", models.Equal, value)
-		_, isID := ParseID(value)
-		return equal, isID
-	}}}
-	for _, field := range fields.Settable() {
-		meaning := "the whole " + field.Name + " of a user, in UTF-8"
-		if field.Type != nil {
-			meaning = strings.TrimSuffix(field.Type.Meaning, "null") + "empty"
-		}
-		for i, operator := range []models.Operator{models.Equal, models.NotEqual} {
-			all = append(all, parameter{field.Name + strings.Repeat("!", i), meaning, true, func(value string) (any, bool) {
-				stored, isOfType := field.Type.Read(value)
-				condition, ok := fields.Compare(field.Name, operator, stored)
-				return condition, ok && (isOfType || value == "")
-			}})
-		}
-	}
-	return all
-}
 
 // rangeOf returns a parameter that compares a value of a field as its type orders it.
 func rangeOf(field *models.Field, end string, operator models.Operator) parameter {

@@ -17,12 +17,9 @@ import (
 
 // Access says who may call the API, and under which host names. Its zero value gives anyone full access.
 type Access struct {
-	// Keys are those that clients need. If nil, they need none.
-	Keys *config.Keyring
-	// People are those whom a proxy names. Nil where no proxy has a key.
-	People *config.People
-	// Hosts are the names in lower case, and IP addresses, that requests may be for. If empty, any host is allowed.
-	Hosts []string
+	Keys   *config.Keyring // those that clients need; nil if they need none
+	People *config.People  // those whom a proxy names; nil where no proxy has a key
+	Hosts  []string        // the names in lower case, and IP addresses, that requests may be for; none allows any host
 }
 
 // secure refuses writes that a browser sends on behalf of another site, and keeps browsers from guessing content types.
