@@ -26,10 +26,9 @@ type Service struct {
 	Metrics *Metrics
 	Logger  *slog.Logger
 	Version string // the program's, for the OpenAPI document
-	// ImportMax is the largest file that can be imported, in bytes.
-	ImportMax int64
-	// ChangesKeep is how long what was written is kept on record, and can be undone.
-	ChangesKeep time.Duration
+
+	ImportMax   int64         // the largest file that can be imported, in bytes
+	ChangesKeep time.Duration // how long what was written is kept on record, and can be undone
 }
 
 // handler returns the handler of all requests. The limits on bodies wrap Gin instead of running inside it, because

@@ -17,7 +17,7 @@ var source string
 
 // newDocument returns a handler that serves the OpenAPI document as JSON.
 func newDocument(version string, fields models.Fields) http.Handler {
-	optional := slices.DeleteFunc(slices.Clone(fields), isRequired)
+	optional := slices.DeleteFunc(slices.Clone(fields), func(field *models.Field) bool { return field.Required })
 	parts := []string{source, version}
 	for _, field := range optional {
 		parts = append(parts, field.Name, fmt.Sprint(describeValue(field)))
@@ -31,8 +31,6 @@ func newDocument(version string, fields models.Fields) http.Handler {
 		return string(json)
 	}, nil)
 }
-
-func isRequired(field *models.Field) bool { return field.Required }
 
 // parse reads YAML and keeps its order. All of it is embedded and tested, so only a broken build makes it panic.
 func parse[T any](text string) (parsed T) {

@@ -37,7 +37,12 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // Files returns the handlers of GET and HEAD, by path. version is the program's, for the document. What is shown and
 // described follows from the fields of a user; what can be undone, from how long changes are kept.
 func Files(version string, fields models.Fields, keep time.Duration) map[string]http.Handler {
-	texts, all := readAll()
+	texts, all := map[string]string{}, []string{}
+	names, _ := fs.Glob(embedded, "*/*") // sorted
+	for _, name := range names {
+		text, _ := embedded.ReadFile(name) // what is embedded can be read
+		texts[name], all = string(text), append(all, name, string(text))
+	}
 	tag := hash(all...)
 	assets := "assets/" + tag
 	files := map[string]http.Handler{
@@ -116,20 +121,4 @@ func describing(fields models.Fields) template.FuncMap {
 			return choices
 		},
 	}
-}
-
-// readAll returns the content of each embedded file by name, and all names and contents in the order of the names. Only
-// a broken build makes it panic: reading an embedded file cannot fail later.
-func readAll() (texts map[string]string, all []string) {
-	texts = map[string]string{}
-	names, _ := fs.Glob(embedded, "*/*") // sorted
-	for _, name := range names {
-		text, err := embedded.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		texts[name] = string(text)
-		all = append(all, name, texts[name])
-	}
-	return texts, all
 }
