@@ -109,9 +109,6 @@ func (p People) MayWrite(name string, header http.Header) bool {
 		return true
 	}
 	isSeparator := func(char rune) bool { return char == ',' || char == '|' }
-	return slices.ContainsFunc(header.Values(p.GroupsHeader), func(line string) bool {
-		return slices.ContainsFunc(strings.FieldsFunc(line, isSeparator), func(group string) bool {
-			return slices.Contains(p.groups, strings.Trim(group, blanks))
-		})
-	})
+	groups := strings.FieldsFunc(strings.Join(header.Values(p.GroupsHeader), ","), isSeparator)
+	return slices.ContainsFunc(groups, func(group string) bool { return slices.Contains(p.groups, strings.Trim(group, blanks)) })
 }

@@ -165,10 +165,7 @@ var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$`)
 // allowedHosts returns names and IP addresses in lower case, without brackets.
 func (v *variables) allowedHosts() (hosts []string) {
 	for _, host := range v.list("ALLOWED_HOSTS") {
-		host = strings.ToLower(host)
-		if bare, ok := strings.CutPrefix(host, "["); ok {
-			host = strings.TrimSuffix(bare, "]")
-		}
+		host = strings.Trim(strings.ToLower(host), "[]")
 		if address, err := netip.ParseAddr(host); err == nil {
 			host = address.String()
 		} else if host = strings.TrimSuffix(host, "."); !hostName.MatchString(host) {

@@ -135,7 +135,7 @@ func set(values *models.Values, field *models.Field, sent jsontext.Value) error 
 	case kind == 'n':
 		values.SetNull(field)
 	case kind == '"':
-		values.Set(field, decoded(sent))
+		values.Set(field, Decoded(sent))
 	case field.Type != nil:
 		values.SetJSON(field, string(sent))
 	case field.Required:
@@ -146,8 +146,8 @@ func set(values *models.Values, field *models.Field, sent jsontext.Value) error 
 	return nil
 }
 
-// decoded returns the text that a string of JSON stands for.
-func decoded(quoted jsontext.Value) string {
+// Decoded returns the text that a string of JSON stands for.
+func Decoded(quoted jsontext.Value) string {
 	text, _ := jsontext.AppendUnquote(nil, quoted) // it was read, so it is valid
 	return string(text)
 }

@@ -136,7 +136,7 @@ func (s *sentChange) precondition(match models.Precondition) models.Precondition
 		for column, sent := range s.fixed {
 			isSame := string(sent) == s.all.Text(&user, column)
 			if column != "id" {
-				isSame = sent.Kind() == '"' && decoded(sent) == s.all.Text(&user, column)
+				isSame = sent.Kind() == '"' && Decoded(sent) == s.all.Text(&user, column)
 			}
 			if !isSame {
 				return errFixed(s.all)

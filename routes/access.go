@@ -160,12 +160,8 @@ func sentKeys(header http.Header) (bearers, named []string) {
 			bearers = append(bearers, key)
 		}
 	}
-	for _, key := range header.Values("X-API-Key") {
-		if key != "" {
-			named = append(named, key)
-		}
-	}
-	return bearers, named
+	isEmpty := func(key string) bool { return key == "" }
+	return bearers, slices.DeleteFunc(slices.Clone(header.Values("X-API-Key")), isEmpty)
 }
 
 // nameAuthor lets what a request writes be recorded under the name of its caller.

@@ -197,8 +197,7 @@ func (r resource) set(attribute string, value jsontext.Value, adds bool) error {
 	case value[0] != '"':
 		return controllers.NewError("field_invalid", "%s must be a text, not %s", attribute, controllers.Kinds[kind])
 	default:
-		text, _ := jsontext.AppendUnquote(nil, value) // it was read, so it is valid
-		r[attribute] = string(text)
+		r[attribute] = controllers.Decoded(value)
 	}
 	return nil
 }
