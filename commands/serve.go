@@ -124,7 +124,6 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 	version, revision := readBuild()
 	service := routes.Service{
 		Users:       users,
-		Fields:      users.Fields(),
 		ChangesKeep: settings.ChangesKeep,
 		Access:      routes.Access{Keys: keys, People: settings.People, Hosts: settings.AllowedHosts},
 		Metrics:     routes.NewMetrics(version, revision, users, backups.lastBackup),

@@ -23,9 +23,9 @@ type parameters struct {
 }
 
 type parameter struct {
-	name, meaning string                                    // the meaning describes the valid values
-	isValue       bool                                      // it is a value of users, and may be given again
-	read          func(value string) (meant any, isIt bool) // what a value stands for, and whether it is valid
+	name, meaning string                                       // the meaning describes the valid values
+	isValue       bool                                         // it is a value of users, and may be given again
+	read          func(value string) (meant any, isValid bool) // what a value stands for
 }
 
 // maxValues is how many values of users a request may name, and how many words q may have: each is compared with those of

@@ -32,7 +32,8 @@ type API struct {
 }
 
 // NewAPI returns the handlers for the users in a storage. No client waits for changes once stop ends.
-func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger, stop context.Context) *API {
+func NewAPI(users *database.Users, logger *slog.Logger, stop context.Context) *API {
+	fields := users.Fields()
 	list := listParameters(fields)
 	return &API{
 		users: users, fields: fields, settable: fields.Settable(), logger: logger,

@@ -65,13 +65,12 @@ func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 // Each route says itself how it takes bodies.
 func TestNoRouteTakesALargeBodyWithoutAPlace(t *testing.T) {
 	t.Parallel()
-	fields := models.NewFields("external_id", "active") // SCIM needs both
 	place := location(filepath.Join(t.TempDir(), "users.db"))
-	place.Fields = fields
+	place.Fields = models.NewFields("external_id", "active") // SCIM needs both
 	users, err := place.Open(context.Background(), 1<<20)
 	program.Must(t, err)
 	t.Cleanup(func() { _ = users.Close(context.Background()) })
-	s := serve(t, Service{Users: users, Fields: fields}, nil, func(l *limits) {
+	s := serve(t, Service{Users: users}, nil, func(l *limits) {
 		l.largeBodies, l.batches, l.imports, l.body = 0, 0, 0, 300*time.Millisecond
 	})
 	tried := 0

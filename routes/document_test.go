@@ -40,7 +40,7 @@ func TestTheDocumentHasExactlyTheRoutes(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range silent(nil).routes(context.Background(), usual()).Routes() {
+	for _, route := range silent(openUsers(t, t.TempDir()+"/users.db", 0)).routes(context.Background(), usual()).Routes() {
 		// Assets belong to the pages, and HEAD works wherever GET does.
 		if !strings.HasPrefix(route.Path, "/assets/") && route.Method != http.MethodHead {
 			served[route.Method+" "+strings.Replace(route.Path, ":id", "{id}", 1)] = true

@@ -13,7 +13,6 @@ import (
 
 	"users-api/controllers"
 	"users-api/database"
-	"users-api/models"
 	"users-api/scim"
 	"users-api/web"
 )
@@ -21,7 +20,6 @@ import (
 // Service is what is served, who may use it, and the metrics and log for its operators.
 type Service struct {
 	Users   *database.Users
-	Fields  models.Fields
 	Access  Access
 	Metrics *Metrics
 	Logger  *slog.Logger
@@ -59,8 +57,8 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	bodies := newBodies(l)
 	admit, admitBatch := bodies.admit(bodies.large, bodies.large, smallBody), bodies.admit(bodies.batches, bodies.readBatches, 0)
 	engine := s.engine(bodies)
-	api := controllers.NewAPI(s.Users, s.Fields, s.Logger, ending)
-	provisioning := scim.NewAPI(s.Users, s.Fields)
+	api := controllers.NewAPI(s.Users, s.Logger, ending)
+	provisioning := scim.NewAPI(s.Users, s.Users.Fields())
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", api.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
 	engine.NoRoute(provisioning.Check, func(c *gin.Context) { controllers.Refuse(c, controllers.ErrNoPath) })
@@ -111,7 +109,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 		group.Match(reads, "/"+path, handle(provisioning.Describe))
 	}
 
-	for path, file := range web.Files(s.Version, s.Fields, s.ChangesKeep) {
+	for path, file := range web.Files(s.Version, s.Users.Fields(), s.ChangesKeep) {
 		engine.Match(reads, path, gin.WrapH(file))
 	}
 	return engine

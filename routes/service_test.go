@@ -69,7 +69,7 @@ func noFigures() *Metrics {
 }
 
 func silent(users *database.Users) Service {
-	return Service{Users: users, Fields: plain(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
+	return Service{Users: users, Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
 }
 
 func listen(t *testing.T) net.Listener {
@@ -91,9 +91,6 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	address := "http://" + accept.Addr().String()
 	s := &service{Program: program.At(address), stop: cancel, ended: make(chan error, 1)}
 	served.ImportMax = 512 << 20
-	if served.Fields == nil {
-		served.Fields = plain()
-	}
 	served.Metrics, served.Logger = noFigures(), slog.New(slog.NewTextHandler(s.LogWriter(), nil))
 	var lost <-chan struct{}
 	var all http.Handler
