@@ -69,7 +69,8 @@ func (a *API) Batch(handler http.Handler, identity []string) func(*gin.Context) 
 // carryOut writes the answers to the requests of a batch, which it carries out one after another. One whose answer does not
 // fit does nothing, like all that follow it.
 func (a *API) carryOut(ctx context.Context, handler http.Handler, requests []*http.Request, answers io.Writer) error {
-	size, separator, full := 0, `{"responses":[`, context.WithValue(ctx, batchIsFull{}, true)
+	size, separator, full := 0, "", context.WithValue(ctx, batchIsFull{}, true)
+	_, _ = io.WriteString(answers, `{"responses":[`) // into memory
 	for _, one := range requests {
 		if err := ctx.Err(); err != nil { // nobody waits for the others
 			return err
@@ -94,9 +95,6 @@ func (a *API) carryOut(ctx context.Context, handler http.Handler, requests []*ht
 			return err
 		}
 		separator = ","
-	}
-	if len(requests) == 0 {
-		_, _ = io.WriteString(answers, separator) // into memory
 	}
 	_, err := io.WriteString(answers, "]}")
 	return err

@@ -97,22 +97,19 @@ func errNoColumns(header, missing []string) error {
 // findDelimiter returns which of comma, semicolon and tab finds the most of the required columns in the header, or else
 // the most columns.
 func (f *csvFile) findDelimiter(start []byte) rune {
-	best, most := ',', 0
-	for _, delimiter := range ",;\t" {
+	found := func(delimiter rune) int {
 		in := csv.NewReader(bytes.NewReader(start))
 		in.Comma = delimiter
 		titles, _ := in.Read() // of a header that cannot be read, those before the mistake
-		found := len(titles)
+		columns := len(titles)
 		for _, title := range titles {
 			if isRequired(titled(f.fields, title)) {
-				found += largestHeader
+				columns += largestHeader
 			}
 		}
-		if found > most {
-			best, most = delimiter, found
-		}
+		return columns
 	}
-	return best
+	return slices.MaxFunc([]rune(",;\t"), func(a, b rune) int { return found(a) - found(b) })
 }
 
 // titled returns the field that a title means, or nil. What cannot be seen in it does not matter: byte order marks and
