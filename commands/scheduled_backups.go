@@ -84,7 +84,11 @@ func (b *backups) makeOne(ctx context.Context) bool {
 		return false // the service is stopping
 	}
 	if err != nil {
-		b.logger.Error("no backup was made", "error", err, "newest", b.lastBackup().UTC())
+		newest := slog.String("newest", "none")
+		if b.newest.Load() > 0 {
+			newest = slog.Time("newest", b.lastBackup().UTC())
+		}
+		b.logger.Error("no backup was made", "error", err, newest)
 		return false
 	}
 	b.logger.Info("backup made", "file", path, "users", made.Users, "bytes", made.Bytes, "duration", time.Since(began))
