@@ -69,11 +69,11 @@ func newPage(name string, texts map[string]string, assets string, fields models.
 	settable, times := fields.Settable(), fields.Times()
 	var text strings.Builder
 	err := page.Execute(&text, struct {
-		Assets                     string
-		Fields, Required, Optional []string // the names of those that people may change
-		Times, Columns             []string // all that a list shows beside the name and the email
-		Keep                       int64    // how long changes are kept, in seconds
-	}{assets, settable.Names(), settable.RequiredNames(), settable.OptionalNames(), times,
+		Assets             string
+		Required, Optional []string // the names of those that people may change
+		Times, Columns     []string // all that a list shows beside the name and the email
+		Keep               int64    // how long changes are kept, in seconds
+	}{assets, settable.RequiredNames(), settable.OptionalNames(), times,
 		slices.Concat(settable.OptionalNames(), times), int64(keep.Seconds())})
 	if err != nil {
 		panic(err) // the templates are embedded and tested: the build is broken

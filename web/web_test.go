@@ -146,8 +146,8 @@ func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
 		}
 	}
 	t.Logf("the page has %d bytes", size)
-	if size > 62_000 {
-		t.Errorf("the page has %d bytes, want at most 62,000", size)
+	if size > 55_000 {
+		t.Errorf("the page has %d bytes, want at most 55,000", size)
 	}
 }
 

@@ -36,26 +36,6 @@ func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
 	ada.reads("2 users")
 }
 
-func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
-	ada, p := visitWith(t, "Ben")
-	ada.clicks("button", "Add user")
-	const blank = "This name is blank; save again to keep it"
-	const spaces = "This email has spaces around it; save again to keep it"
-	ada.tries("  ", " ada@example.org", blank, spaces, "Name")
-	p.ExpectUsers(t, "Ben")
-	ada.tries("Ada", "ada@example.org ", "", spaces, "Email")
-	p.ExpectUsers(t, "Ben")
-	ada.clicks("button", "Save").lists("Ada", "Ben")
-	ada.expect("the email that is stored", p.List(t)[1].Email, "ada@example.org ")
-	ada.opens("Change Ada", "Change user") // the email is as it was, and nobody typed it
-	ada.fills("Name", "Augusta").types(kb.Enter).lists("Augusta", "Ben")
-	ada.clicks("button", "Add user")
-	ada.tries("Cleo", "cleo", "", "This email has no @; save again to keep it", "Email")
-	ada.tries("Cleo", " cleo", "", "This email has spaces around it and no @; save again to keep it", "Email")
-	p.ExpectUsers(t, "Ben", "Augusta")
-	ada.clicks("button", "Save").lists("Cleo", "Augusta", "Ben")
-}
-
 // A name opens its user for those who may change it, and can be marked to be copied.
 func TestAClickOnANameOpensTheUser(t *testing.T) {
 	p := withKeys(t)
@@ -63,7 +43,6 @@ func TestAClickOnANameOpensTheUser(t *testing.T) {
 	ada.gives(writeKey).lists("Ada")
 	ada.clicks("rowheader", "Ada").sees("dialog", "Change user")
 	ada.fills("Name", "Augusta").types(kb.Enter).lists("Augusta")
-	ada.isAt("button", "Change Augusta")
 	evaluate[any](ada, `getSelection().selectAllChildren(document.querySelector('tbody .name bdi'))`)
 	evaluate[any](ada, `document.querySelector('tbody .name bdi').click()`)
 	timer(ada, 300*time.Millisecond)
@@ -184,8 +163,8 @@ func TestOnlyAFieldThatBothHaveChangedIsAskedAbout(t *testing.T) {
 		{"different fields", `{"email":"theirs@example.org","phone":"theirs"}`, "",
 			`"name":"Mine","email":"theirs@example.org",…"phone":"theirs"…"form":"mine"…`},
 		{"the same value", `{"name":"Mine","phone":"theirs"}`, "", `"name":"Mine",…"phone":"theirs"…"form":"mine"…`},
-		{"mine", `{"name":"Theirs","phone":"theirs"}`, "Overwrite theirs", `"name":"Mine",…"phone":"theirs"…"form":"mine"…`},
-		{"theirs", `{"name":"Theirs","phone":"theirs"}`, "Keep theirs", `"name":"Theirs",…"phone":"theirs"…"form":"mine"…`},
+		{"mine", `{"name":"Theirs","phone":"theirs"}`, "Overwrite it with yours", `"name":"Mine",…"phone":"theirs"…"form":"mine"…`},
+		{"theirs", `{"name":"Theirs","phone":"theirs"}`, "Keep what is stored", `"name":"Theirs",…"phone":"theirs"…"form":"mine"…`},
 	} {
 		t.Run(tried.name, func(t *testing.T) {
 			id := p.Do(t, http.MethodPost, "/api/users", body("Ada", `,"phone":"old"`)).User(t).ID
@@ -196,12 +175,12 @@ func TestOnlyAFieldThatBothHaveChangedIsAskedAbout(t *testing.T) {
 			p.Change(t, id, tried.theirs)
 			ada.types(kb.Enter)
 			if tried.decision != "" {
-				ada.sees("dialog", "Somebody else changed the same")
+				ada.sees("dialog", "Changed by somebody else meanwhile")
 				ada.expect("what is asked about", evaluate[string](ada, `[
 					...document.querySelectorAll('#conflict tbody tr')].filter((tr) => tr.checkVisibility()).map((tr) => tr.innerText).join()`),
 					"Name\tMine\tTheirs")
 				ada.expect("the button that stands out", evaluate[string](ada, `document.querySelector('#conflict .primary').innerText`),
-					"Keep theirs")
+					"Keep what is stored")
 				ada.check()
 				ada.clicks("button", "Back").isAt("textbox", "Form")
 				ada.expect("the name, back in the form", ada.value("Name"), "Mine")
@@ -312,7 +291,7 @@ func TestOnlyWhoIsAsThePersonSawIsDeleted(t *testing.T) {
 	ada.reads(changed)
 	p.ExpectUsers(t, "Eve")
 	p.Delete(t, 4)
-	ada.clicks("button", "Delete").reads("User not found", "No users yet")
+	ada.clicks("button", "Delete").reads("0 users deleted, 1 not found", "No users yet")
 }
 
 // JavaScript's numbers end at 2^53: the ids of these neighbours are the same for it.
@@ -328,9 +307,6 @@ func TestIdsAreNotRounded(t *testing.T) {
 	ada.reads(`"id":9007199254740993, 2`)
 	ada.changes("Cleo", "Name", "Augusta")
 	ada.lists("Eve", "Dan", "Augusta", "Ben", "Ada")
-	ada.fills("Search names and emails", "9223372036854775806").lists("Dan")
-	ada.sees("rowheader", "Dan ID 9223372036854775806")
-	ada.clicks("checkbox", "Select Dan")
 	ada.open("/?after=9007199254740993").lists("Ben", "Ada")
 	ada.open("/")
 	ada.clicks("checkbox", "Select Augusta").clicks("checkbox", "Select Dan")

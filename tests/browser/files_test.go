@@ -128,7 +128,7 @@ func TestWhatAColumnIsCanBeChosenAndIsRemembered(t *testing.T) {
 	ada.check()
 	ada.chooses("Wer is", "first-name").reads("2 of 4 rows cannot be imported")
 	ada.chooses("Genau is", "last-name").chooses("Wo is", "room").sees("button", "Import the other 2")
-	for _, line := range []string{"3", ";;8;b@x.org;", "6", `"Cleo";;10;;`} { // the lines of the file that was chosen
+	for _, line := range []string{"3", "6"} { // of the file that was chosen
 		ada.sees("cell", line)
 	}
 	ada.clicks("button", "Import the other 2").reads("2 users added", "2 users left out")
@@ -185,16 +185,9 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 
 	corrected := file(t, "people.csv", "name,email\n,cleo@example.org\n")
 	ada.picksPath(corrected).reads("1 of 1 row cannot be imported", storedNothing)
-	ada.sees("cell", ",cleo@example.org")
+	ada.sees("cell", "Name is required")
 	program.WriteFile(t, corrected, "name,email\nCleo,cleo@example.org\n")
 	ada.picksPath(corrected).sees("button", "Import 1 user")
-
-	text := "name,email\r\n" + strings.Repeat("\r\n", 200_000) + "Émilie,\r\n" + strings.Repeat("x", 500) + ",\r\n"
-	ada.picks("people.csv", text).sees("cell", "200002")
-	ada.sees("cell", "Émilie,")
-	cut := ada.sees("cell", strings.Repeat("x", 120)+"…")
-	ada.expect("the tooltip of the line that is cut",
-		on[string](ada, cut, `function() { return this.title; }`), strings.Repeat("x", 500)+"…")
 }
 
 func TestTheGoodRowsOfAFileAreImported(t *testing.T) {
@@ -202,35 +195,30 @@ func TestTheGoodRowsOfAFileAreImported(t *testing.T) {
 	ada.opensImport()
 	ada.picks("people.csv", "name,email\nBen,ben@example.org\nAugusta,ada@example.org\n,cleo@example.org\nDan,dan@example.org\n")
 	ada.reads("1 of 4 rows cannot be imported", strings.TrimSuffix(storedNothing, ".")+", or import the others.", "2 users would be added")
-	ada.sees("cell", ",cleo@example.org")
+	ada.sees("cell", "4")
 	program.Forbid(t, ada.page(), "nothing was stored")
 	ada.check()
 	p.Create(t, "Ben", "ben@example.org") // meanwhile
 	ada.clicks("button", "Import the other 2").reads("1 user added", "2 users left as before", "1 user left out")
-	ada.sees("cell", ",cleo@example.org") // and why
+	ada.sees("cell", "Name is required") // and why
 	p.ExpectUsers(t, "Ada", "Ben", "Dan")
 	ada.clicks("button", "Close")
 	ada.imports("people.csv", "name,email\n,cleo@example.org\n").reads("1 of 1 row cannot be imported", storedNothing)
 	ada.seesNo("button", "Import the other 0")
 }
 
-func TestAFileIsDroppedOnThePage(t *testing.T) {
+func TestAFileIsDroppedOnTheDialog(t *testing.T) {
 	ada, _ := visitWith(t, "Ada")
-	drops := func(path string) {
-		drag := func(kind input.DispatchDragEventType) {
-			call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 400, Y: 300, Data: &input.DragData{
-				Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1,
-			}})
-		}
-		drag(input.DispatchDragEventTypeDragEnter)
-		drag(input.DispatchDragEventTypeDragOver)
-		ada.reads("Drop the file to see what it would do")
-		drag(input.DispatchDragEventTypeDrop)
-		ada.sees("dialog", "Import users")
+	ada.opensImport()
+	place := evaluate[[]float64](ada, `(({ x, y }) => [x + 20, y + 20])(document.querySelector('.file').getBoundingClientRect())`)
+	path := file(t, "people.csv", "name;email\nBen;ben@example.org\n")
+	for _, kind := range []input.DispatchDragEventType{
+		input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop,
+	} {
+		call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: place[0], Y: place[1], Data: &input.DragData{
+			Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1,
+		}})
 	}
-	drops(t.TempDir())
-	ada.reads("The file cannot be read")
-	drops(file(t, "people.csv", "name;email\nBen;ben@example.org\n"))
 	ada.clicks("button", "Import 1 user").lists("Ben", "Ada")
 }
 
@@ -264,7 +252,6 @@ func TestAFileThatIsNotUTF8IsReadAndSaysWhoIsInIt(t *testing.T) {
 	}
 	ada, _ := visitWith(t)
 	ada.imports("people.csv", "name,email\nZo\xeb,\n").reads("Are these names right? Zoë")
-	ada.sees("cell", "Zoë,")
 	ada.picks("people.csv", "name,email\nZoë,z@x.org\n").sees("button", "Import 1 user")
 	program.Forbid(t, ada.page(), "was read as")
 }

@@ -45,38 +45,10 @@ func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
 	ada.reads("2 of 3 users match")
 	ada.reloads().lists("Cleo", "Ada")
 	ada.expect("the search after a reload", ada.value("Search names and emails"), "ADA")
-	ada.fills("Search names and emails", "nobody <b>").reads("No user matches", "Nobody has nobody <b> in the name or email.")
+	ada.fills("Search names and emails", "nobody <b>").reads("No user matches", "“nobody <b>”")
 	ada.goesBack().lists("Cleo", "Ada")
-	ada.fills("Search names and emails", "%").clicks("button", "Clear the search").lists("Cleo", "Ben", "Ada")
+	ada.fills("Search names and emails", "%").clicks("button", "Show everybody").lists("Cleo", "Ben", "Ada")
 	ada.isAt("searchbox", "Search names and emails")
-}
-
-// The log speaks of ids. Who has the one that is searched for comes first, whatever else has these digits.
-func TestDigitsFindTheUserWithThatID(t *testing.T) {
-	p := start(t)
-	names := create(t, p, 200)
-	ada := visit(t, p, "/?q=1")
-	var matching []string
-	for _, name := range slices.Backward(names) {
-		if strings.Contains(name, "1") {
-			matching = append(matching, name)
-		}
-	}
-	ada.shows(append([]string{"User 000"}, matching[:25]...), "1–25 of 119")
-	ada.reads("119 of 200 users match, and one has this ID")
-	ada.sees("rowheader", "User 000 ID 1")
-	ada.clicks("button", "Next").shows(matching[25:50], "26–50 of 119")
-	ada.clicks("button", "Last").shows(matching[100:], "101–119 of 119")
-	ada.fills("Search names and emails", "195") // which is an email's and a name's, too
-	ada.lists("User 194", "User 195")
-	ada.fills("Search names and emails", " 200 ").lists("User 199")
-	ada.reads("0 of 200 users match, and one has this ID")
-	ada.opens("Change User 199", "Change user").reads("ID 200")
-	ada.clicks("button", "Cancel")
-	p.Create(t, "Ada", "201@example.org")
-	ada.fills("Search names and emails", "201").lists("Ada") // once
-	ada.sees("rowheader", "Ada ID 201")
-	ada.fills("Search names and emails", "202").reads("No user matches", "Nobody has 202 in the name or email, and nobody has this ID.")
 }
 
 // A list that takes 150 ms says that it is loading, and must not say so once it is there, while the users are counted.
@@ -117,7 +89,6 @@ func TestEveryPageOfEveryOrderIsReached(t *testing.T) {
 		ada.goesBack()
 		ada.goesBack().shows(pages[2], "51–60 of 60")
 		ada.clicks("button", "First").shows(pages[0], "1–25 of 60")
-		ada.clicks("button", "Last").shows(pages[2], "51–60 of 60")
 		ben := visit(t, p, "/"+address) // a bookmark does not say how far into the list it leads
 		ben.shows(pages[1], "25 of 60")
 		ben.clicks("button", "Next").shows(pages[2], "51–60 of 60")
@@ -133,9 +104,8 @@ func TestAPageTurnsOnceAndItsSizeIsRemembered(t *testing.T) {
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*after=25*"})
 	ada.shows(names[25:50], "26–50 of 125")
-	ada.clicks("button", "Last").shows(names[100:], "101–125 of 125") // which is full
-	ada.clicks("button", "Previous").shows(names[75:100], "76–100 of 125")
-	ada.chooses("Users on a page", "100").shows(names[75:], "76–125 of 125")
+	ada.clicks("button", "Next").shows(names[50:75], "51–75 of 125")
+	ada.chooses("Users on a page", "100").shows(names[50:], "51–125 of 125")
 	ada.open("/?order=asc").shows(names[:100], "1–100 of 125")
 	ada.chooses("Users on a page", "500").shows(names, "1–125 of 125") // and a smaller page can be chosen again
 	ada.chooses("Users on a page", "25").shows(names[:25], "1–25 of 125")
@@ -224,13 +194,12 @@ func TestFiltersAreChipsThatTakeThemAway(t *testing.T) {
 
 func TestAFilterThatFindsNobodyOffersTheSearch(t *testing.T) {
 	ada, _ := withFields(t, "department", body("Ada", `,"department":"Vorstand"`), body("Ben", ""))
-	ada.open("/?department=vorstand").reads("There is no user whose Department is vorstand.",
-		"Capitals and accents count in a filter.")
+	ada.open("/?department=vorstand").reads("Department is vorstand", "In a filter, capitals and accents count.")
 	ada.clicks("button", "Search for “vorstand” instead").lists("Ada")
 	ada.expect("the search", ada.value("Search all fields"), "vorstand")
 	ada.open("/?department!=").lists("Ada")
 	ada.open("/?department!=&name=").reads("No user matches")
-	program.Forbid(t, ada.page(), "Capitals", "instead")
+	program.Forbid(t, ada.page(), "instead")
 }
 
 func TestWhichColumnsAreShownIsKeptInTheBrowser(t *testing.T) {
@@ -271,27 +240,14 @@ func TestPrintingHasEverybodyAndWhoTheyAre(t *testing.T) {
 
 func TestNobodyFoundIsSaidInTheWordsOfWhatWasAsked(t *testing.T) {
 	ada, _ := withFields(t, "department", body("Ada", `,"department":"R & D"`), body("Ben", ""))
-	for _, c := range []struct {
-		address, says, button string
-	}{
-		{"?q=nobody", "Nobody has nobody in any field.", "Clear the search"},
-		{"?q=ada+%23", "Nobody has ada # in any field.", "Clear the search"},
-		{"?q=7", "Nobody has 7 in any field, and nobody has this ID.", "Clear the search"},
-		{"?department=None", "There is no user whose Department is None.", "Remove the filter"},
-		{"?name!=&q=zoe", "No user whose Name has a value has zoe in any field.", "Clear the search and the filter"},
-		{"?email=", "There is no user whose Email is empty.", "Remove the filter"},
-		{"?department=R+%26+D&q=b", "No user whose Department is R & D has b in any field.", "Clear the search and the filter"},
-		{"?department!=A&q=7", "No user whose Department is not A has 7 in any field.", "Clear the search and the filter"},
+	for address, says := range map[string]string{
+		"?q=ada+%23": "“ada #”", "?department=None": "Department is None", "?email=": "Email is empty",
+		"?department!=A&q=7": "“7”, Department is not A",
 	} {
-		t.Run(c.says, func(t *testing.T) {
-			ada := ada.in(t)
-			ada.open("/"+c.address).reads("No user matches", c.says)
-			words := strings.Contains(ada.page(), "Each word was searched for in every field, whatever its case and accents.")
-			ada.expect("whether it says how it searched", words, strings.Contains(c.address, "q="))
-			ada.clicks("button", c.button).lists("Ben", "Ada")
-			ada.isAt("searchbox", "Search all fields")
-			ada.expect("the address", evaluate[string](ada, `location.search`), "")
-		})
+		ada.open("/"+address).reads("No user matches", says)
+		ada.clicks("button", "Show everybody").lists("Ben", "Ada")
+		ada.isAt("searchbox", "Search all fields")
+		ada.expect("the address", evaluate[string](ada, `location.search`), "")
 	}
 }
 
@@ -302,7 +258,7 @@ func TestTheSearchSaysWhatItSearches(t *testing.T) {
 		"Each word in any field, whatever its case and accents")
 	ada.fills("Search all fields", " STRASSE jose ").lists("José")
 	ada.fills("Search all fields", "  ").lists("Ben", "José")
-	ada.seesNo("button", "Try again") // white space is no search that the service would refuse
+	ada.seesNo("button", "Load the page again") // white space is no search that the service would refuse
 }
 
 // shows waits until the list has exactly these names, and says which part of the whole they are.
@@ -361,20 +317,17 @@ func TestTheServiceGoesAwayAndComesBack(t *testing.T) {
 	ada.offline(true)
 	ada.reads("You are offline")
 	ada.offline(false)
-	ada.seesNo("button", "Try again")
+	ada.seesNo("button", "Load the page again")
 	ada.lists("Cleo", "Ben", "Ada")
 	waiting(t, p, 1)
 	p.Stop(t)
 	p = restart(t, p, "ADMIN_PORT=0")
 	p.Create(t, "Dan", "dan@example.org")
-	ada.sees("button", "1 change — show") // a restart is not noticed
-	ada.seesNo("button", "Try again")
+	ada.sees("button", news) // a restart is not noticed
 	ada.lists("Cleo", "Ben", "Ada")
 	p.Stop(t)
 	ada.clicks("button", "Change Ada").reads("The service cannot be reached")
-	ada.sees("button", "Try again")
 	ada.lists("Cleo", "Ben", "Ada") // what was read stays in sight
 	restart(t, p)
-	ada.lists("Dan", "Cleo", "Ben", "Ada")
-	ada.seesNo("button", "Try again")
+	ada.clicks("button", "Load the page again").lists("Dan", "Cleo", "Ben", "Ada")
 }

@@ -29,13 +29,12 @@ var states = []struct {
 	{"no match", func(p *person) { p.open("/?q=nobody").reads("No user matches") }},
 	{"the menu", func(p *person) { p.clicks("button", "Menu").sees("checkbox", "Created") }},
 	{"a new filter", func(p *person) { p.clicks("button", "Filter").chooses("Field", "created").sees("button", "Show") }},
-	{"a filter that finds nobody", func(p *person) { p.open("/?name=ADA&created_to=2026-01-01").reads("Capitals and accents") }},
+	{"a filter that finds nobody", func(p *person) { p.open("/?name=ADA&created_to=2026-01-01").reads("capitals and accents count") }},
 	{"adding", func(p *person) { p.opens("Add user", "Add user") }},
 	{"refused", func(p *person) {
 		p.clicks("button", "Add user")
 		p.clicks("button", "Save").describes("Name", required)
 	}},
-	{"found by the id", func(p *person) { p.open("/?q=1").reads("and one has this ID") }},
 	{"deleting", func(p *person) { p.opens("Delete Ada Lovelace", "Delete this user?") }},
 	{"changed", func(p *person) {
 		p.changes("Émilie du Châtelet", "Email", fmt.Sprint(time.Now().UnixNano(), "@example.org"))
@@ -247,23 +246,6 @@ func TestALongListKeepsItsHeaderAndUsesItsRoom(t *testing.T) {
 	}
 }
 
-func TestNamesStandBesideTheirAvatars(t *testing.T) {
-	p := start(t)
-	for i, name := range []string{"שרה לוי", "مرحبا", "\u202eright to left", strings.Repeat("l", 100)} {
-		p.Create(t, name, fmt.Sprint(i, strings.Repeat("l", 70*i), "@example.org"))
-	}
-	ada := visit(t, p, "/")
-	ada.reads("4 users")
-	if gaps := evaluate[[]float64](ada, `[...document.querySelectorAll('tbody .name')].map((cell) => {
-		const text = document.createRange();
-		text.selectNodeContents(cell.querySelector('bdi'));
-		return text.getBoundingClientRect().left - cell.querySelector('.initial').getBoundingClientRect().right;
-	})`); slices.Min(gaps) < 1 || slices.Max(gaps) > 20 {
-		t.Errorf("from the avatars to the names are %.0f pixels", gaps)
-	}
-	ada.reads("3" + strings.Repeat("l", 210) + "@example.org") // can be copied as a whole
-}
-
 func TestWhatIsCutHasATooltip(t *testing.T) {
 	long := strings.Repeat("long ", 100)
 	email := strings.Repeat("x", 300) + "@example.org"
@@ -292,9 +274,6 @@ func TestColumnsThatDoNotFitAreInTheNextLine(t *testing.T) {
 	ada.expect("where the cells are", lines("tbody"), lines("thead"))
 	ada.expect("lines of a row", evaluate[int](ada, `new Set([...document.querySelectorAll('tbody [data-column]')].map(
 		(cell) => cell.getBoundingClientRect().y)).size`), 3)
-	ada.opens("Delete Ada", "Delete this user?")
-	ada.expect("values of a user who would be deleted",
-		evaluate[int](ada, `document.querySelectorAll('#delete .people li > *').length`), 5)
 }
 
 func TestALongFormShowsTheFieldAndTheErrorThatMatter(t *testing.T) {

@@ -42,9 +42,6 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 			before := p.Do(t, http.MethodGet, program.CSV, "").Body
 			for _, way := range []func(){
 				func() { ada.clicks("button", "Undo") },
-				func() {
-					ada.must(chromedp.Do(ada.ctx, chromedp.KeyEvent("z", chromedp.KeyModifiers(kb.ModifierCtrl))))
-				},
 				func() { ada.tabsTo("button", "Undo").types(kb.Enter) },
 			} {
 				ada.lists("Cleo", "Ben", "Ada")
@@ -69,15 +66,15 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 
 func TestUndoAsksAboutWhatOthersHaveChangedSince(t *testing.T) {
 	for decision, stored := range map[string]string{
-		"Keep what is now": `"phone":"3","room":null`, "Write what was before": `"phone":"1","room":null`,
+		"Keep what is stored": `"phone":"3","room":null`, "Overwrite it with yours": `"phone":"1","room":null`,
 	} {
 		ada, p := withFields(t, "phone,room", body("Ada", `,"phone":"1"`))
 		ada.opens("Change Ada", "Change user").fills("Phone", "2").fills("Room", "7").clicks("button", "Save")
 		ada.sees("button", "Undo")
 		p.Change(t, 1, `{"phone":"3"}`)
-		ada.clicks("button", "Undo").sees("dialog", "Changed again meanwhile")
+		ada.clicks("button", "Undo").sees("dialog", "Changed by somebody else meanwhile")
 		ada.check()
-		ada.clicks("button", "Back").clicks("button", "Undo").sees("dialog", "Changed again meanwhile")
+		ada.clicks("button", "Back").clicks("button", "Undo").sees("dialog", "Changed by somebody else meanwhile")
 		ada.clicks("button", decision).reads("Ada was changed back")
 		ada.stores(p, 1, stored)
 	}
@@ -121,11 +118,9 @@ func TestWhoWasDeletedIsFoundAndRestored(t *testing.T) {
 	ada.fromMenu("Deleted").sees("rowheader", "Cleo cleo@example.org")
 	ada.reads("by key API_KEY")
 	ada.fills("Search the deleted users", "ben").seesNo("checkbox", "Select Cleo")
-	ada.until("the address", func() bool { return evaluate[string](ada, `location.hash`) == "#deleted=ben" })
-	ada.reloads().sees("checkbox", "Select Ben")
 	ada.check()
-	ada.clicks("checkbox", "Select Ben").clicks("button", "Restore 1 user").reads("Ben was restored", "Nobody is found")
-	ada.fills("Search the deleted users", "").clicks("checkbox", "Select all that are listed")
+	ada.reloads().clicks("checkbox", "Select Ben").clicks("button", "Restore 1 user").reads("Ben was restored")
+	ada.clicks("checkbox", "Select all that are listed")
 	ada.clicks("button", "Restore 2 users").reads("2 users restored")
 	ada.goesBack().seesNo("dialog", "Deleted users")
 	ada.lists("Cleo", "Ben", "Ada") // with the ids that they had
@@ -148,8 +143,8 @@ func TestAHistorySaysWhoChangedWhatAndTakesItBack(t *testing.T) {
 	ada.reads("Email: augusta@example.org → ada@example.org")
 	p.Do(t, http.MethodPatch, "/api/users/1", `{"name":"Third"}`, "X-API-Key: "+writeKey).Expect(t, 200, "…")
 	evaluate[any](ada, undo+`[3].click()`) // of the name again
-	ada.sees("dialog", "Changed again meanwhile")
-	ada.clicks("button", "Back").seesNo("dialog", "Changed again meanwhile")
+	ada.sees("dialog", "Changed by somebody else meanwhile")
+	ada.clicks("button", "Back").seesNo("dialog", "Changed by somebody else meanwhile")
 	ada.goesBack().seesNo("dialog", "History of Augusta")
 	ada.expect("what the form has now", ada.value("Name")+" "+ada.value("Email"), "Third ada@example.org")
 	ada.clicks("button", "Cancel").lists("Third")

@@ -1,111 +1,130 @@
-// Deleting one user or several, after the people who would be gone were named.
+// Deleting one user or several, after the people who would be gone were named; and who was deleted, and can be restored
+// with the old id.
 
-import { readUser } from './api.js';
-import { restoreUsers } from './deleted.js';
+import { openAt } from './place.js';
+import { call, readJSON } from './api.js';
+import { restoreUser } from './change.js';
 import { load } from './list.js';
-import { changeEach, sayLeft, showFailures } from './many.js';
-import { choose } from './selection.js';
-import { count, inputs, keptFor, restorableUntil, say, sayValue, short, showText } from './show.js';
-import { done } from './undo.js';
+import { changeAll, restoreEach, sayLeft, showFailures } from './many.js';
+import { copyOf, count, done, keptFor, sayWho, short, showTime, whenTyped } from './show.js';
 
 const most = 6; // people that are named; the others are counted
-const mostValues = 5; // of a person
-const longest = 320; // characters of a value: more than an email can have
 
-const dialog = document.querySelector('#delete');
-const title = dialog.querySelector('h2');
-const error = dialog.querySelector('.error');
-const hint = dialog.querySelector('.hint');
-const people = dialog.querySelector('.people');
-const progress = dialog.querySelector('progress');
-const button = dialog.querySelector('.danger');
+const question = document.querySelector('#delete');
+const ofQuestion = (selector) => question.querySelector(selector);
 
-let doomed = []; // the users that the dialog is about, as it shows them
-let working = null; // stops the deletion that is under way
+let doomed = []; // the users whom the question is about, as it shows them
 
-/** Asks whether users may be deleted. One alone is read again: the list may be old. */
-export async function deleteUsers(users) {
-  try {
-    doomed = users.length === 1 ? [(await readUser(users[0].id)).user] : users;
-  } catch (failure) {
-    say(failure.message);
-    load();
-    return;
-  }
-  show('', []);
-  progress.hidden = true;
+export function deleteUsers(users) {
+  doomed = users;
+  showFailures(question, '');
+  question.showModal();
   ask();
-  dialog.showModal();
-  dialog.scrollTop = 0; // the button that gets the focus may be below many people
 }
 
-function show(words, failures) {
-  error.textContent = words;
-  showFailures(dialog.querySelector('.failed'), failures);
-}
-
-/** Names the people. */
 function ask() {
   const n = doomed.length;
-  title.textContent = n === 1 ? 'Delete this user?' : `Delete ${count(n)}?`;
-  button.textContent = n === 1 ? 'Delete' : `Delete ${count(n)}`;
-  if (keptFor > 0) hint.textContent = `${n === 1 ? 'It' : 'They'} can be restored until ${restorableUntil()}.`;
-  people.replaceChildren(...doomed.slice(0, most).map(person));
-  if (n > most) {
-    const others = document.createElement('li');
-    others.textContent = `and ${count(n - most, 'other')}`;
-    people.append(others);
-  }
+  ofQuestion('h2').textContent = n === 1 ? 'Delete this user?' : `Delete ${count(n)}?`;
+  ofQuestion('.danger').textContent = n === 1 ? 'Delete' : `Delete ${count(n)}`;
+  const end = new Date(Date.now() + keptFor * 1000).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'short' });
+  if (keptFor > 0) ofQuestion('.hint').textContent = `${n === 1 ? 'It' : 'They'} can be restored until ${end}.`;
+  ofQuestion('.people').replaceChildren(...doomed.slice(0, most).map(
+    ({ name, email }) => copyOf('#person', { 'strong bdi': name, 'span bdi': email })));
+  ofQuestion('.others').textContent = n > most ? `and ${count(n - most, 'other')}` : '';
+  question.scrollTop = 0; // the button that gets the focus may be below many people
 }
 
-function person(user) {
-  const item = document.createElement('li');
-  const values = [...inputs].map(([field, { dataset }]) => [field, sayValue(dataset.kind, user[field]), 'optional' in dataset]);
-  for (const [field, text] of values.filter(([, said, isOptional]) => said || !isOptional).slice(0, mostValues)) {
-    const part = item.appendChild(document.createElement(field === 'name' ? 'strong' : 'span'));
-    showText(part.appendChild(document.createElement('bdi')), text, longest);
-  }
-  return item;
-}
-
-dialog.querySelector('form').addEventListener('submit', async (event) => {
-  event.preventDefault();
-  if (working) return;
-  working = new AbortController();
-  show('', []);
-  await deleteAll(doomed, working.signal);
-  working = null;
+// Somebody who is no longer as the question shows it is not deleted, but shown as it is now.
+ofQuestion('form').addEventListener('submit', async () => {
+  const left = await changeAll(question, doomed, 'deleted', (user, seen) => (
+    JSON.stringify(user) === JSON.stringify(seen) ? { method: 'DELETE' }
+      : { failure: Object.assign(new Error('The user was changed since you read it'), { now: user }) }
+  ), async (users) => (await restoreUsers(users)).words);
+  if (left.length === 0) return;
+  doomed = left;
+  ask();
 });
 
-dialog.addEventListener('close', () => working?.abort());
+const dialog = document.querySelector('#deleted');
+const find = (selector) => dialog.querySelector(selector);
+const [form, search, all, body] = ['form', '[type=search]', 'thead input', 'tbody'].map(find);
 
-/** Deletes everybody, and says how many were deleted and how many not. Closing the dialog stops it. */
-async function deleteAll(users, signal) {
-  const { done: deleted, failures, waiting } = await changeEach(users, progress, signal, deleteOne);
-  const gone = failures.filter(({ failure }) => failure.status === 404); // somebody else deleted them
-  const failed = failures.filter((one) => !gone.includes(one));
-  const alive = new Set([...failed.map(({ user }) => user), ...waiting]);
-  let words = `${count(deleted.length)} deleted${sayLeft({ gone, failures: failed, waiting })}`;
-  if (users.length === 1) words = failures[0]?.failure.message ?? `${short(users[0].name)} was deleted`;
-  if (alive.size > 0 && !signal.aborted) {
-    show(words, users.length === 1 ? [] : failed);
-    doomed = [...failed.map(({ user, failure }) => failure.now ?? user), ...waiting];
-    ask();
-    dialog.scrollTop = 0;
-  } else {
-    if (!signal.aborted) dialog.close();
-    if (deleted.length === 0) say(words);
-  }
-  if (deleted.length > 0) done(words, async (bar) => (await restoreUsers(deleted, bar)).words);
-  if (alive.size === users.length) return;
-  choose(users.filter((user) => !alive.has(user)).map(({ id }) => id), false); // nobody can do anything to them any more
-  load();
+let users = new Map(); // those that are listed, by id
+let reading = new AbortController();
+
+export function showDeleted() {
+  search.value = '';
+  openAt(dialog, '#deleted');
+  list();
 }
 
-/** Deletes a user, unless it is no longer as the dialog shows it: then it is shown as it is now. */
-function deleteOne(user, seen) {
-  if (JSON.stringify(user) !== JSON.stringify(seen)) {
-    throw Object.assign(new Error('The user was changed since you read it'), { now: user });
+const listAgain = () => { if (dialog.open) list(); };
+document.querySelector('#user').addEventListener('close', listAgain); // it may have restored one
+whenTyped(search, listAgain);
+
+/** Lists those whom the search finds, the last who was deleted first, and says what was done. */
+async function list(sentence = '', failures = []) {
+  reading.abort();
+  reading = new AbortController();
+  const { signal } = reading;
+  const q = search.value.trim();
+  try {
+    const query = new URLSearchParams({ limit: 1000, ...(q && { q }) });
+    const answer = await call('GET', `api/users/deleted?${query}`, { signal });
+    users = new Map((await readJSON(answer)).map((user) => [user.id, user]));
+    body.replaceChildren(...[...users.values()].map(row));
+    const others = answer.headers.has('Link') ? `The last ${count(users.size)}; search for others` : '';
+    find('[role=status]').textContent = [sentence, users.size === 0 ? 'Nobody is found' : others].filter(Boolean).join('. ');
+    showFailures(dialog, '', failures);
+    all.checked = false;
+    sayWhat();
+  } catch (failure) {
+    if (!signal.aborted) showFailures(dialog, failure.message, failures);
   }
-  return { method: 'DELETE' };
+}
+
+function row({ id, name, email, deleted_at: at, deleted_by: by }) {
+  const tr = copyOf('#former', { bdi: name, 'small bdi': email, 'td span': by ? `by ${sayWho(by)}` : '' });
+  Object.assign(tr.querySelector('input'), { value: id, ariaLabel: `Select ${short(name)}` });
+  showTime(tr.querySelector('time'), at);
+  return tr;
+}
+
+const chosen = () => new FormData(form).getAll('former').map((id) => users.get(id));
+
+form.addEventListener('change', ({ target }) => {
+  if (target === all) for (const box of body.querySelectorAll('input')) box.checked = all.checked;
+  sayWhat();
+});
+
+function sayWhat() {
+  const n = chosen().length;
+  find('.primary').textContent = n === 0 ? 'Restore' : `Restore ${count(n)}`;
+}
+
+form.addEventListener('submit', async () => {
+  if (chosen().length === 0 || form.ariaBusy) return;
+  form.ariaBusy = 'true';
+  try {
+    const { words, failures } = await restoreUsers(chosen());
+    if (words) done('');
+    await list(words, failures);
+  } catch (failure) {
+    showFailures(dialog, failure.message);
+  }
+  form.ariaBusy = null;
+});
+
+/**
+ * Restores users. Returns what to say of it, and with whom it failed. One alone who cannot have a value, because somebody
+ * has it meanwhile, is shown in the form, where the person types another: then there is nothing to say yet.
+ */
+async function restoreUsers(some) {
+  const { succeeded, failures, waiting } = await restoreEach(some);
+  load();
+  if (some.length > 1) return { words: `${count(succeeded.length)} restored${sayLeft({ failures, waiting })}`, failures };
+  const [failed] = failures;
+  if (failed && !failed.failure.answer?.code?.endsWith('_used')) throw failed.failure;
+  if (failed) restoreUser(failed.user, failed.failure);
+  return { words: failed ? '' : `${short(some[0].name)} was restored` };
 }

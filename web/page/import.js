@@ -1,37 +1,29 @@
 // Importing a file. The service first looks at it and says what it would do; only then is there a button that does it.
 
-import { Refusal, upload } from './api.js';
-import { missing, showColumns, withKnownColumns, withoutField } from './sheet.js';
-import { firstChanges } from './differences.js';
-import { readLines, toUTF8 } from './file.js';
+import { call, readJSON } from './api.js';
 import { load } from './list.js';
-import { count, inputs, say, showNumber, showText, shownValue } from './show.js';
-import { done } from './undo.js';
+import { firstChanges, firstNames, missing, showColumns, toUTF8, withKnownColumns, withoutField } from './sheet.js';
+import { count, done, labelOf, showNumber, showTable, shownValue } from './show.js';
 
 const dialog = document.querySelector('#import');
 const find = (selector) => dialog.querySelector(selector);
 const [input, busy, bar, result, button, leave] =
   ['#file', '#import-busy', 'progress', '#import-result', '.primary', '[data-close]'].map(find);
-const [known, keep, fieldless, differences, refused] = ['#known', '#keep', '#fieldless', '#differences', '#refused'].map(find);
+const [known, keep, fieldless, differences, refused] =
+  ['#known', '#keep', '#fieldless', '#differences', '#refused'].map(find);
 
 const nothingStored = 'Nothing was stored. Correct these lines and choose the file again';
-const mostOfLine = 120; // characters that are shown
-const mostOfValue = 60;
+const mostOfValue = 60; // characters
 const mostFields = 5; // in the command that adds them
 
-let picked = null; // the file as it was chosen, dropped or pasted
-let file = null; // the same in UTF-8, once it has been read
+let file = null; // what was chosen or pasted, in UTF-8
 let asRead = []; // what is said of it if it was not in UTF-8
 let leaveOut = false; // the rows that are refused, if the file has any
-let sending = new AbortController();
+let working = new AbortController();
 
-/** Reports whether a file is dragged, and not a text. */
-export const isFile = ({ dataTransfer }) => dataTransfer.types.includes('Files');
-
-/** Opens the dialog, and looks at the file that was dropped, if one was. */
-export function importUsers(dropped = null) {
+export function importUsers(chosen = null) {
   if (!dialog.open) dialog.showModal();
-  take(dropped);
+  take(chosen);
 }
 
 /** Imports cells that were copied from a spreadsheet, also without their titles. */
@@ -50,55 +42,61 @@ for (const option of dialog.querySelectorAll('fieldset, #spreadsheet, #sheet')) 
 }
 dialog.addEventListener('close', () => take(null));
 
+/** Ends what is under way, and returns the signal of what comes instead. */
+function begin() {
+  working.abort();
+  working = new AbortController();
+  show([]);
+  return working.signal;
+}
+
 /** Takes another file, or none, and looks at it once it is in UTF-8. */
 async function take(chosen) {
-  sending.abort();
-  [picked, file, asRead] = [chosen, null, []];
+  const signal = begin();
+  [file, asRead] = [null, []];
   [known.hidden, keep.checked, leave.textContent] = [true, false, 'Cancel'];
-  show([]);
   showColumns();
   if (!chosen) return;
-  const read = await toUTF8(chosen).catch(() => null);
-  if (picked !== chosen) return; // another one is, meanwhile
-  if (read === null) {
-    show([chosen.name, 'The file cannot be read'], true);
-    return;
+  try {
+    const { file: read, encoding } = await toUTF8(chosen);
+    const names = encoding ? await firstNames(read) : [];
+    if (signal.aborted) return; // another one is chosen, meanwhile
+    file = read;
+    if (encoding) asRead = [`The file was read as ${encoding.replace(/.E$/, '')}`];
+    if (names.length > 0) asRead.push(`Are these names right? ${names.join(', ')}`);
+    await showColumns(file);
+    if (!signal.aborted) look();
+  } catch {
+    if (!signal.aborted) show([chosen.name, 'The file cannot be read'], [], true);
   }
-  file = read.file;
-  if (read.encoding) {
-    asRead = [`The file was read as ${read.encoding.replace(/.E$/, '')}`];
-    if (read.names.length > 0) asRead.push(`Are these names right? ${read.names.join(', ')}`);
-  }
-  await showColumns(file);
-  if (picked === chosen) look();
 }
 
 const isCSV = () => !/\.(ndjson|jsonl|json)$/i.test(file.name);
 const isUpdate = () => find('[value=update]').checked;
 
 /** Returns where the file goes. Its name says whether it is CSV or one JSON object a line. */
-function path(parameters) {
-  const query = new URLSearchParams({ on_conflict: isUpdate() ? 'update' : 'skip', ...parameters });
+function path(isDry) {
+  const query = new URLSearchParams({ on_conflict: isUpdate() ? 'update' : 'skip' });
+  if (isDry) query.set('dry_run', true);
+  if (isDry || leaveOut) query.set('on_error', 'skip');
   if (isUpdate() && keep.checked) query.set('empty', 'keep');
   if (isCSV() && find('#spreadsheet').checked) query.set('spreadsheet', true);
   return `api/users.${isCSV() ? 'csv' : 'ndjson'}?${query}`;
 }
 
 /** Sends the file, and returns the answer. Another choice, or closing the dialog, ends what was under way. */
-async function send(parameters) {
-  sending.abort();
-  sending = new AbortController();
-  const { signal } = sending;
-  show([]);
+async function send(isDry, signal) {
   busy.hidden = false;
   bar.value = 0;
   try {
-    const fitted = await withKnownColumns(file);
+    const body = await withKnownColumns(file);
     signal.throwIfAborted();
-    return await upload(path(parameters), fitted, { signal, progress: showProgress });
+    return await readJSON(await call('POST', path(isDry), { body, signal, progress: showProgress }));
   } catch (error) {
-    if (!signal.aborted) showError(error);
-    else if (parameters.dry_run === undefined) sayCancelled();
+    if (signal.aborted) return null;
+    const rows = error.answer?.rows ?? [];
+    const advice = rows.length > 0 ? [`${nothingStored}.`] : [];
+    show([file.name, ...asRead, error.message.replace('; nothing was stored', ''), ...advice], rows, true);
     return null;
   }
 }
@@ -109,60 +107,65 @@ function showProgress(part) {
   else bar.removeAttribute('value'); // how long the rest takes is not known
 }
 
-/** After the last byte the service may have stored the file already; before, it cannot have. */
-function sayCancelled() {
-  say(bar.hasAttribute('value') ? 'Cancelled; nothing was stored' : 'Cancelled; the file may have been stored already');
-  load();
-}
-
 async function look() {
+  const signal = begin();
   if (missing()) {
-    sending.abort();
     show([file.name, missing()]);
     return;
   }
-  const answer = await send({ dry_run: true, on_error: 'skip' });
+  const answer = await send(true, signal);
   if (!answer) return;
   const { created, updated, skipped, refused: bad } = answer;
   const good = created + updated;
-  ask(skipped + updated, created + bad);
-  keep.parentElement.hidden = !isUpdate() || (!answer.emptied && !keep.checked);
+  const all = good + skipped + bad;
   leaveOut = bad > 0;
+  ask(skipped + updated, all);
+  keep.parentElement.hidden = !isUpdate() || (!answer.emptied && !keep.checked);
   show([
     file.name,
     ...asRead,
-    ...(bad > 0 ? [
-      `${showNumber(bad)} of ${count(good + skipped + bad, 'row')} cannot be imported`,
-      `${nothingStored}${good > 0 ? ', or import the others' : ''}.`,
-    ] : []),
-    ...sayHowMany({ 'would be added': created, 'would be changed': updated, 'would stay as before': skipped }),
-    ...(good + skipped + bad === 0 ? ['There is nobody in this file'] : []),
-    ...sayEmptied(answer, 'would be'),
-    ...(answer.warnings ?? []),
-  ], bad > 0);
+    bad > 0 && `${showNumber(bad)} of ${count(all, 'row')} cannot be imported`,
+    bad > 0 && `${nothingStored}${good > 0 ? ', or import the others' : ''}.`,
+    ...sayWhat(answer, 'would be', {
+      created: 'would be added', updated: 'would be changed', skipped: 'would stay as before',
+    }),
+    all === 0 && 'There is nobody in this file',
+  ], answer.rows, bad > 0);
   button.hidden = good === 0;
   button.textContent = bad > 0 ? `Import the other ${showNumber(good)}` : `Import ${count(good)}`;
   showFieldless(withoutField(answer.ignored_columns));
-  await showRows(answer.rows);
-  if (updated > 0 && isCSV()) await showDifferences(sending.signal);
+  if (updated > 0 && isCSV()) showDifferences(signal);
 }
 
+find('form').addEventListener('submit', async () => {
+  if (button.hidden) return;
+  const answer = await send(false, begin());
+  load(); // also where the answer was not waited for: the file may be stored
+  if (!answer) return;
+  show([
+    `${file.name} is imported`,
+    ...sayWhat(answer, 'was', { created: 'added', updated: 'changed', skipped: 'left as before', refused: 'left out' }),
+  ], answer.rows);
+  done(''); // what was done before can no longer be taken back
+  [file, known.hidden, leave.textContent] = [null, true, 'Close'];
+  showColumns();
+  leave.focus();
+});
+
+/** Says how many there are of each kind that there is, which values are emptied, and what the service warns of. */
+const sayWhat = (answer, verb, words) => [
+  ...Object.keys(words).filter((kind) => answer[kind] > 0).map((kind) => `${count(answer[kind])} ${words[kind]}`),
+  ...Object.entries(answer.emptied ?? {}).map(([field, n]) => `${labelOf(field)} ${verb} emptied for ${count(n)}`),
+  ...answer.warnings ?? [],
+];
+
 /** Asks what to do with those whose email is in use already, if there are any. */
-function ask(here, others) {
-  const some = others > 0 ? `${showNumber(here)} of ${showNumber(here + others)}` : `All ${showNumber(here)}`;
+function ask(here, all) {
   known.hidden = here === 0;
+  const some = here < all ? `${showNumber(here)} of ${showNumber(all)}` : `All ${showNumber(here)}`;
   known.querySelector('legend').textContent = here === 1 ? 'One is here already. Skip or update?'
     : `${some} are here already. Skip or update them?`;
 }
-
-const labelOf = (field) => inputs.get(field).labels[0].textContent;
-
-/** Says how many there are of each kind, but not of which there are none. */
-const sayHowMany = (counts) => Object.entries(counts).filter(([, n]) => n > 0).map(([words, n]) => `${count(n)} ${words}`);
-
-const sayEmptied = ({ emptied = {} }, verb) => Object.entries(emptied).map(
-  ([field, n]) => `${labelOf(field)} ${verb} emptied for ${count(n)}`,
-);
 
 /** Names the columns for which there is no field, and how there can be one. A click selects the command. */
 function showFieldless(titles) {
@@ -177,68 +180,19 @@ function showFieldless(titles) {
 /** Shows of the first users what was and what would be. Without an answer, the counts alone must do. */
 async function showDifferences(signal) {
   const options = { isMarked: find('#spreadsheet').checked, keeps: keep.checked };
-  const changes = await firstChanges(await withKnownColumns(file), options, signal).catch(() => []);
+  const changes = await firstChanges(file, options).catch(() => []);
   if (signal.aborted) return;
   differences.hidden = changes.length === 0;
-  differences.querySelector('tbody').replaceChildren(...changes.map(({ name, field, before, after }) => {
-    const row = document.createElement('tr');
-    const values = [before, after].map((value) => shownValue(field, value));
-    for (const text of [name, labelOf(field), ...values]) showText(row.insertCell(), text, mostOfValue);
-    return row;
-  }));
+  showTable(differences.querySelector('tbody'), changes.map(({ name, field, before, after }) => (
+    [name, labelOf(field), shownValue(field, before), shownValue(field, after)])), mostOfValue);
 }
 
-find('form').addEventListener('submit', async (event) => {
-  event.preventDefault();
-  if (button.hidden) return;
-  const answer = await send(leaveOut ? { on_error: 'skip' } : {});
-  if (!answer) return;
-  const { created, updated, skipped, refused: bad = 0, rows = [] } = answer;
-  show([
-    `${file.name} is imported`,
-    ...sayHowMany({ added: created, changed: updated, 'left as before': skipped, 'left out': bad }),
-    ...sayEmptied(answer, 'was'),
-    ...(answer.warnings ?? []),
-  ]);
-  done(''); // what was done before can no longer be taken back
-  load();
-  await showRows(rows);
-  [picked, file, known.hidden, leave.textContent] = [null, null, true, 'Close'];
-  showColumns();
-  leave.focus();
-});
-
-/** Shows sentences in place of the last result. */
-function show(sentences, isError = false) {
+/** Shows sentences in place of the last result, and the rows that are refused. */
+function show(sentences, rows = [], isError = false) {
   result.classList.toggle('error', isError);
-  result.replaceChildren(...sentences.map((sentence) => {
-    const line = document.createElement('p');
-    line.textContent = sentence;
-    return line;
-  }));
-  for (const part of [busy, fieldless, differences, refused, button]) part.hidden = true;
-}
-
-/** Shows why a file is refused, with its lines where the service names them. */
-function showError(error) {
-  const rows = error instanceof Refusal ? error.answer.rows ?? [] : [];
-  const advice = rows.length > 0 ? [`${nothingStored}.`] : [];
-  show([file.name, ...asRead, error.message.replace('; nothing was stored', ''), ...advice], true);
-  return showRows(rows);
-}
-
-/** Lists refused rows, with the lines of the file. */
-async function showRows(rows) {
+  result.textContent = sentences.filter(Boolean).join('\n');
+  for (const part of [busy, fieldless, differences, button]) part.hidden = true;
   refused.hidden = rows.length === 0;
-  const body = refused.querySelector('tbody');
-  body.replaceChildren(...rows.map((row) => {
-    const tr = document.createElement('tr');
-    for (const text of [row.line, '', row.error]) tr.insertCell().textContent = text;
-    return tr;
-  }));
+  showTable(refused.querySelector('tbody'), rows.map(({ line, error }) => [String(line), error]));
   result.scrollIntoView(); // on a phone it begins below the window
-  if (rows.length === 0) return;
-  const shown = [...body.rows];
-  const lines = await readLines(file, rows.map(({ line }) => line));
-  rows.forEach(({ line }, i) => showText(shown[i].cells[1], lines.get(line), mostOfLine));
 }

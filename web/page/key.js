@@ -3,26 +3,18 @@
 
 const dialog = document.querySelector('#key');
 const field = dialog.querySelector('#secret');
-const remember = dialog.querySelector('#remember');
-const error = dialog.querySelector('.error');
 const forget = document.querySelector('#forget');
 const rights = document.querySelector('#access');
 
 /** Returns where the key is kept, and what it may do: on this device, or in this tab. */
 const store = () => (localStorage.getItem('key') === null ? sessionStorage : localStorage);
 
-/** Returns the headers that a request needs. */
-export function keyHeaders() {
-  const key = store().getItem('key');
-  return key ? { Authorization: `Bearer ${key}` } : {};
-}
-
 export const hasKey = () => store().getItem('key') !== null;
 
+export const keyHeaders = () => (hasKey() ? { Authorization: `Bearer ${store().getItem('key')}` } : {});
+
 function forgetKey() {
-  for (const kept of [localStorage, sessionStorage]) {
-    for (const name of ['key', 'access']) kept.removeItem(name);
-  }
+  for (const kept of [localStorage, sessionStorage]) for (const name of ['key', 'access']) kept.removeItem(name);
 }
 
 let person = null;
@@ -44,9 +36,9 @@ export function askForKey(words) {
 }
 
 function ask(words) {
-  error.textContent = hasKey() ? words : ''; // without a key, no mistake was made yet
-  field.value = '';
+  dialog.querySelector('.error').textContent = hasKey() ? words : ''; // without a key, no mistake was made yet
   field.ariaInvalid = hasKey();
+  field.value = '';
   forgetKey();
   showAccess('none');
   dialog.returnValue = '';
@@ -56,15 +48,9 @@ function ask(words) {
   });
 }
 
-dialog.querySelector('form').addEventListener('submit', (event) => {
-  event.preventDefault();
-  const key = field.value.trim();
-  if (!/^[!-~]+$/.test(key)) { // a header cannot hold anything else
-    error.textContent = 'A key has printable ASCII characters and no spaces';
-    return;
-  }
-  (remember.checked ? localStorage : sessionStorage).setItem('key', key);
-  dialog.close('given');
+dialog.querySelector('form').addEventListener('submit', () => {
+  const { checked } = dialog.querySelector('#remember');
+  (checked ? localStorage : sessionStorage).setItem('key', field.value.trim());
 });
 
 forget.addEventListener('click', () => {

@@ -1,33 +1,28 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
-import { filters, isID, isSearch, pageQuery, readAddress, writeAddress } from './address.js';
-import { SignedOut, Unreachable, call, countUsers, findUser, placeAfter, readUsers } from './api.js';
+import { call, countUsers, placeAfter, readAll, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
-import { sayFilters, searchInstead, showFilters, suggest } from './filters.js';
+import {
+  filters, isSearch, pageQuery, readAddress, sayFilters, searchInstead, showFilters, suggest, writeAddress,
+} from './place.js';
 import { showRows } from './rows.js';
 import { showSelection } from './selection.js';
-import { count, short, showNumber } from './show.js';
+import { count, say, short, showNumber } from './show.js';
 
 const sizes = ['25', '100', '500']; // of a page
-const longestWait = 15_000; // between two tries to reach the service, in ms
 
 const find = (selector) => document.querySelector(selector);
 const list = find('#list');
 const table = list.querySelector('table');
-const summary = find('#summary');
 const trouble = find('#trouble');
 
 let place = readAddress();
-let page = []; // the users whom the service listed
-let sought = null; // the user whose id is searched for: the log speaks of ids
 let users = new Map(); // those on screen, by id
 let size = Number(sizes.find((one) => one === localStorage.getItem('size')) ?? sizes[0]);
 let next = null; // the place behind this page, if there is more
 let total = null;
 let matches = null;
 let loading = new AbortController();
-let retry;
-let wait = 1000;
 
 export const currentPlace = () => place;
 export const userOnScreen = (id) => users.get(id);
@@ -36,14 +31,15 @@ export const countFound = () => ({ total, matches });
 /** Reports whether the page has everybody whom the list has. */
 export const isWhole = () => next === null && place.after === null;
 
-/** Goes to another place: another search or order. */
-export function goTo(change, { isNew = true } = {}) {
-  if ('q' in change || 'filters' in change) matches = null;
+/** Goes to another place: another search, order or page. What was found needs no new count on another page of it. */
+export async function goTo(change, { isNew = true } = {}) {
+  const isSame = !('q' in change || 'filters' in change);
+  if (!isSame) matches = null;
   place = { ...place, after: null, from: 1, ...change };
   writeAddress(place, isNew);
-  showFilters(place.filters);
-  showOrder();
-  return load();
+  showPlace();
+  await load({ counts: !isSame });
+  if ('after' in change) window.scrollTo({ top: 0 });
 }
 
 /** Orders the list by a column, then the other way round, and then as it was in the beginning. */
@@ -62,20 +58,18 @@ export function resize(to) {
 
 /** Shows the place that the address names, after back or forward. */
 export function follow() {
+  const there = readAddress();
+  if (String(pageQuery(there)) === String(pageQuery(place))) return; // only something over the list is another
   matches = null;
-  place = readAddress();
+  place = there;
   showPlace();
-  return load();
+  load();
 }
 
 export function showPlace() {
-  find('#q').value = place.q;
+  if (find('#q').value.trim() !== place.q) find('#q').value = place.q; // and not while it is typed
   find('#size').value = size;
   showFilters(place.filters);
-  showOrder();
-}
-
-function showOrder() {
   for (const { dataset, parentElement: header } of list.querySelectorAll('[data-sort]')) {
     header.ariaSort = dataset.sort === place.sort ? `${place.order}ending` : null;
   }
@@ -88,7 +82,6 @@ export const sayPlace = () => [place.q && `“${short(place.q)}”`, sayFilters(
 export async function load({ counts = true } = {}) {
   loading.abort();
   loading = new AbortController();
-  clearTimeout(retry);
   stopFollowing();
   next = null; // it was behind the page before
   const { signal } = loading;
@@ -96,61 +89,47 @@ export async function load({ counts = true } = {}) {
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
   try {
     const query = pageQuery(place, size);
-    const [listed, found] = await Promise.all([
-      readUsers(query, signal),
-      isSearchForID() ? findUser(place.q, signal) : null,
-    ]).finally(() => clearTimeout(slow));
-    if (signal.aborted) return;
-    [page, sought] = [listed.users, found];
-    showPage(listed.headers);
-    list.ariaBusy = false;
-    followFrom(query, listed.headers, users);
-    if (counts || total === null) await loadCounts(signal);
+    const { users: page, headers } = await readUsers(query, { signal }).finally(() => clearTimeout(slow));
+    signal.throwIfAborted();
+    showPage(page, headers);
+    followFrom(query, headers, users);
+    if (counts || matches === null) await showCounts(signal);
   } catch (error) {
     if (!signal.aborted) showTrouble(error);
-  } finally {
-    if (!signal.aborted) list.ariaBusy = false;
   }
 }
 
-/** Reports whether the user with an id may be meant: an id is a search of its own, without a filter, and comes first. */
-const isSearchForID = () => place.after === null && place.filters.length === 0 && isID(place.q);
-
-/** Counts what matches before all users, so that the sentence about the search is there as soon as it can be. */
-async function loadCounts(signal) {
-  const found = await countUsers(filters(place), signal);
-  const everybody = isSearch(place) ? await countUsers([], signal) : found;
-  if (signal.aborted) return;
-  [matches, total] = [found, everybody];
-  showRange();
-  showSelection(users, place, matches);
-  const also = sought ? ', and one has this ID' : '';
-  const filtered = place.filters.length === 0 ? '' : `: ${sayFilters(place.filters)}`;
-  const words = ` match${matches === 1 ? 'es' : ''}${also}${filtered}`;
-  summary.textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)}${words}` : count(total);
-}
-
-/** Shows the page, below the user whose id is searched for. */
-function showPage(headers) {
+function showPage(page, headers) {
+  list.ariaBusy = false;
   trouble.hidden = true;
-  wait = 1000;
-  users = new Map([sought ?? [], page].flat().map((user) => [user.id, user]));
-  showRows([...users.values()], sought);
+  users = new Map(page.map((user) => [user.id, user]));
+  next = placeAfter(headers);
+  showRows(page);
   showSelection(users, place, matches);
   suggest(page);
-  next = placeAfter(headers);
   showRange();
   find('#pages').hidden = isWhole() && page.length <= Number(sizes[0]);
   enable('#first', place.after !== null);
   enable('#previous', place.after !== null);
   enable('#next', next !== null);
-  enable('#last', next !== null);
-  showBlank(users.size > 0 ? null : blankFor());
+  showBlank(page.length > 0 ? null : blankFor());
 }
 
-/** Says which part of the list this page is, here and in the title. How far a bookmark leads into it is only known of the last page. */
+/** Counts what matches before all users, so that the sentence about the search is there as soon as it can be. */
+async function showCounts(signal) {
+  const found = await countUsers(filters(place), signal);
+  const everybody = isSearch(place) ? await countUsers([], signal) : found;
+  signal.throwIfAborted();
+  [matches, total] = [found, everybody];
+  showRange();
+  showSelection(users, place, matches);
+  const words = ` match${matches === 1 ? 'es' : ''}${place.filters.length === 0 ? '' : `: ${sayFilters(place.filters)}`}`;
+  find('#summary').textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)}${words}` : count(total);
+}
+
+/** Says which part of the list this page is. How far a bookmark leads into it is only known of the last page. */
 function showRange() {
-  const n = page.length;
+  const n = users.size;
   if (next === null && matches !== null && place.after !== null) place.from = Math.max(matches - n + 1, 1);
   const range = place.from === null ? showNumber(n) : `${showNumber(place.from)}–${showNumber(place.from + n - 1)}`;
   const of = matches === null ? '' : ` of ${showNumber(matches)}`;
@@ -160,21 +139,11 @@ function showRange() {
 
 function blankFor() {
   if (place.after !== null) return '#past-end';
-  const kind = place.filters.length === 0 ? 'text' : place.q === '' ? 'filter' : 'both';
-  for (const words of list.querySelectorAll('#no-match [data-for]')) words.hidden = !words.dataset.for.includes(kind);
-  for (const words of list.querySelectorAll('.value')) words.textContent = place.q;
-  for (const words of list.querySelectorAll('.filter-words')) words.textContent = sayFilters(place.filters);
-  find('#no-match span').hidden = !isSearchForID();
   const instead = searchInstead(place);
-  for (const part of list.querySelectorAll('.instead')) part.hidden = instead === null;
+  find('#no-match bdi').textContent = sayPlace();
+  find('#instead').hidden = instead === null;
   find('#instead').textContent = `Search for “${short(instead?.q ?? '')}” instead`;
   return isSearch(place) ? '#no-match' : '#nobody';
-}
-
-/** Searches for what a filter has not found: a search knows no capitals. */
-export function searchForFilter() {
-  goTo(searchInstead(place));
-  showPlace();
 }
 
 /** Shows one of the blocks that stand in the table's place, or the table. */
@@ -190,61 +159,38 @@ function enable(selector, enabled) {
   button.disabled = !enabled;
 }
 
-let isSignedOut = false;
-
-/** Loads the list again, or where the sign-in has ended the page, at which the proxy asks for it. */
-export const tryAgain = () => (isSignedOut ? location.reload() : load());
-
-/** Says what is wrong. While no answer comes, the page tries again by itself, at longer and longer intervals. */
-function showTrouble(error) {
-  const isAway = error instanceof Unreachable;
-  trouble.hidden = false;
-  isSignedOut = error instanceof SignedOut;
-  const otherwise = isSignedOut ? 'Load the page again' : 'Try again';
-  find('#again').textContent = error.status === 401 ? 'Enter the key' : otherwise;
-  trouble.querySelector('p').textContent = isAway ? `${error.message}. Trying again…` : error.message;
+function showTrouble({ status, message }) {
+  list.ariaBusy = trouble.hidden = false;
+  find('#again').textContent = status === 401 ? 'Enter the key' : 'Load the page again';
+  trouble.querySelector('p').textContent = message;
   showBlank(users.size > 0 ? null : 'none');
-  if (!isAway) return;
-  retry = setTimeout(load, wait);
-  wait = Math.min(wait * 2, longestWait);
 }
 
-/** Returns the place that has n users between it and another place, or the end: that is where the list goes on backwards. */
-async function placeBefore(after, n) {
-  const order = place.order === 'asc' ? 'desc' : 'asc';
-  return placeAfter((await call('HEAD', `api/users?${pageQuery({ ...place, order, after }, n)}`)).headers);
-}
+/** Goes to the page behind this one, once it is known. */
+export const goToNext = () => (next === null ? null : goTo({ after: next, from: place.from && place.from + users.size }));
 
-export const goToFirst = () => turnTo(null, 1);
-
-export const goToNext = () => (next === null ? null : turnTo(next, place.from && place.from + page.length));
-
-/** Goes to the page before, which ends with the user behind whom this one begins. */
+/** Goes to the page before: backwards, the list goes on there behind as many users as a page has. */
 export async function goToPrevious() {
-  await turn(placeBefore(place.after, size), place.from && Math.max(place.from - size, 1));
-}
-
-/** Goes to the last page. It has as many users as if one had come there page by page. */
-export async function goToLast() {
-  const n = matches === null ? size : (matches - 1) % size + 1;
-  await turn(placeBefore(null, n + 1), matches && matches - n + 1);
-}
-
-/** Goes to a page that is still to be found. */
-async function turn(finding, from) {
   const begin = place;
+  const order = place.order === 'asc' ? 'desc' : 'asc';
   try {
-    const after = await finding;
-    if (place === begin) await turnTo(after, after === null ? 1 : from); // otherwise the person has gone elsewhere
+    const after = placeAfter((await call('HEAD', `api/users?${pageQuery({ ...place, order }, size)}`)).headers);
+    if (place !== begin) return; // the person has gone elsewhere
+    await goTo({ after, from: after === null ? 1 : place.from && Math.max(place.from - size, 1) });
   } catch (error) {
     if (place === begin) showTrouble(error);
   }
 }
 
-/** Goes to a page of the same search, which needs no new count: the one behind a place, which begins at a number. */
-async function turnTo(after, from) {
-  place = { ...place, after, from };
-  writeAddress(place, true);
-  await load({ counts: false });
-  window.scrollTo({ top: 0 });
+/** Prints everybody whom the list shows, on all pages of it. Afterwards the list is as it was. */
+export async function print() {
+  try {
+    if (!isWhole()) {
+      showRows(await readAll(place));
+      window.addEventListener('afterprint', () => load({ counts: false }), { once: true });
+    }
+    window.print();
+  } catch (error) {
+    say(error.message);
+  }
 }

@@ -1,65 +1,93 @@
-// What is done to many users, many in one request, with a bar that shows how far it is.
+// What is done to many users, many in one request.
 
 import { callMany } from './api.js';
-import { short, showNumber, showText } from './show.js';
+import { load } from './list.js';
+import { choose } from './selection.js';
+import { copyOf, count, done, say, short, showNumber } from './show.js';
 
-const inOne = 100; // so that the bar moves, and the most that a parameter may be repeated
-const mayNot = ({ status }) => [401, 403].includes(status); // with this key, and so with nobody else
+const inOne = 100; // so that it can be ended
+const mayNot = ({ failure: { status } }) => [401, 403].includes(status); // with this key, and so with nobody else
 
 /**
- * Does something to users, some at a time, until the signal ends it, or the key may not do it. `act` returns what became
- * of each. Returns those with whom it succeeded, as they were just before; those with whom it failed, and why; and those
- * with whom it was not tried.
+ * Does something to users, some at a time, until a signal ends it, or the key may not do it. `act` returns what became of
+ * each. Returns those with whom it succeeded, as they were just before; those with whom it failed, and why; and those with
+ * whom it was not tried.
  */
-async function inSteps(users, bar, signal, act) {
-  const [done, failures] = [[], []];
+async function inSteps(users, act, signal) {
+  const [succeeded, failures] = [[], []];
   let waiting = users;
-  bar.hidden = users.length === 1;
-  bar.max = users.length;
-  bar.value = 0;
-  while (waiting.length > 0 && !signal.aborted && !failures.some(({ failure }) => mayNot(failure))) {
+  while (waiting.length > 0 && !signal?.aborted && !failures.some(mayNot)) {
     const some = waiting.slice(0, inOne);
     const results = await act(some);
     if (results === null) break;
-    waiting = waiting.slice(inOne);
     some.forEach((user, i) => {
       const { failure, before = user } = results[i];
       if (failure) failures.push({ user, failure });
-      else done.push(before);
+      else succeeded.push(before);
     });
-    bar.value += some.length;
+    waiting = waiting.slice(inOne);
   }
-  return { done, failures, waiting };
+  return { succeeded, failures, waiting };
 }
 
 const path = ({ id }) => `/api/users/${id}`; // as the service has it, whatever stands before it here
 
 /**
- * Changes each user. What `change` returns for a user as it is now is sent if nobody has changed the user since; what it
- * throws is why not.
+ * Changes each user. What `change` returns for a user as it is now, unless it is a failure, is sent if nobody has changed
+ * the user since.
  */
-export const changeEach = (users, bar, signal, change) => inSteps(users, bar, signal, async (some) => {
+export const changeEach = (users, change, signal) => inSteps(users, async (some) => {
   const now = await callMany(some.map((user) => ({ method: 'GET', path: path(user) })));
-  if (signal.aborted) return null;
-  const results = some.map((seen, i) => {
-    const { user, tag, failure } = now[i];
-    if (failure) return { failure };
-    try {
-      return { before: user, request: { path: path(seen), headers: { 'If-Match': tag }, ...change(user, seen) } };
-    } catch (error) {
-      return { failure: error };
-    }
-  });
-  const sent = results.filter(({ request }) => request);
-  const answers = sent.length === 0 ? [] : await callMany(sent.map(({ request }) => request));
+  if (signal?.aborted) return null;
+  const results = now.map(({ user, tag, failure }, i) => (
+    failure ? { failure } : { before: user, tag, ...change(user, some[i]) }));
+  const sent = results.filter(({ failure }) => !failure);
+  const answers = sent.length === 0 ? [] : await callMany(sent.map(({ before, tag, method, body }) => (
+    { method, path: path(before), headers: { 'If-Match': tag }, body })));
   sent.forEach((result, i) => { result.failure = answers[i].failure; });
   return results;
-});
+}, signal);
 
 /** Restores users who were deleted, with their ids. A failure has the code of a problem. */
-export const restoreEach = (users, bar, signal) => inSteps(users, bar, signal, (some) => callMany(
+export const restoreEach = (users) => inSteps(users, (some) => callMany(
   some.map((user) => ({ method: 'POST', path: `${path(user)}/restore`, headers: { Accept: 'application/problem+json' } })),
 ));
+
+/**
+ * Does to users what the form of a dialog asks for, and says what was done and how it is taken back. Closing the dialog
+ * ends it. Returns those with whom it failed: they stay in the dialog, and selected, unless they are gone.
+ */
+export async function changeAll(dialog, users, verb, change, undo) {
+  const form = dialog.querySelector('form');
+  if (form.ariaBusy) return [];
+  const ending = new AbortController();
+  const { signal } = ending;
+  dialog.addEventListener('close', () => {
+    ending.abort();
+    form.ariaBusy = null;
+  }, { once: true });
+  form.ariaBusy = 'true';
+  showFailures(dialog, '');
+  const { succeeded, failures, waiting } = await changeEach(users, change, signal);
+  const gone = failures.filter(({ failure }) => failure.status === 404); // somebody else has deleted them
+  const failed = failures.filter((one) => !gone.includes(one));
+  const stay = [...failed.map(({ user, failure }) => failure.now ?? user), ...waiting];
+  const staying = new Set(stay.map(({ id }) => id));
+  choose(users.map(({ id }) => id).filter((id) => !staying.has(id)), false);
+  const words = users.length === 1 && succeeded.length === 1 ? `${short(users[0].name)} was ${verb}`
+    : `${count(succeeded.length)} ${verb}${sayLeft({ gone, failures: failed, waiting })}`;
+  if (!signal.aborted) {
+    form.ariaBusy = null;
+    if (stay.length > 0) showFailures(dialog, words, failed);
+    else dialog.close();
+  }
+  const isLost = !dialog.open && document.activeElement.matches('body, dialog *'); // the button that opened it is gone
+  if (isLost) document.querySelector('#list').focus({ preventScroll: true });
+  if (succeeded.length > 0) done(words, () => undo(succeeded));
+  else if (!dialog.open || signal.aborted) say(words);
+  if (stay.length < users.length) load();
+  return signal.aborted ? [] : stay; // the dialog may be about others by now
+}
 
 /** Says how many were gone already, how many it failed with, and how many were not tried: ", 2 failed, 5 not tried". */
 export function sayLeft({ gone = [], failures, waiting }) {
@@ -67,13 +95,10 @@ export function sayLeft({ gone = [], failures, waiting }) {
   return parts.map(([users, words]) => `, ${showNumber(users.length)} ${words}`).join('');
 }
 
-/** Lists the users with whom something failed, and why. */
-export function showFailures(list, failures) {
+export function showFailures(dialog, words, failures = []) {
+  dialog.querySelector('.error').textContent = words;
+  const list = dialog.querySelector('.failed');
   list.hidden = failures.length === 0;
-  list.replaceChildren(...failures.map(({ user, failure }) => {
-    const item = document.createElement('li');
-    showText(item.appendChild(document.createElement('bdi')), user.name, 60);
-    item.append(`: ${short(failure.message, 200)}`);
-    return item;
-  }));
+  list.replaceChildren(...failures.map(({ user, failure }) => (
+    copyOf('#failure', { bdi: short(user.name), span: short(failure.message, 200) }))));
 }

@@ -1,54 +1,49 @@
-// The rows of the list: one for each user, with the email below the name.
+// The rows of the list: one for each user, with the email below the name; and which columns they have. What a person
+// chooses is kept in this browser.
 
-import { initial, short, showEmail, showField, showText } from './show.js';
+import { copyOf, short, showField } from './show.js';
 
-const template = document.querySelector('#row').content;
+const usual = 12; // columns beside name and email: they fill the two lines of a row
+
 const body = document.querySelector('#list tbody');
+const boxes = [...document.querySelectorAll('#columns input')];
 
-/** Shows users, below the one whose id was searched for. The focus stays where it is. */
-export function showRows(users, sought = null) {
-  const focused = focusInRows();
-  body.replaceChildren(...users.map((user) => row(user, user.id === sought?.id)));
-  if (focused) focusAgain(focused);
+/** Shows users. The focus stays on the same control of the same user, or of the one who took the place. */
+export function showRows(users) {
+  const control = document.activeElement;
+  const row = control.closest('#list tbody tr');
+  const at = row?.sectionRowIndex;
+  body.replaceChildren(...users.map(rowOf));
+  if (!row) return;
+  const tr = body.querySelector(`[data-id="${row.dataset.id}"]`) ?? body.rows[Math.min(at, body.rows.length - 1)];
+  const same = tr?.querySelector(control.dataset.action ? `[data-action="${control.dataset.action}"]` : 'input');
+  (same ?? document.querySelector('#q')).focus({ preventScroll: true });
 }
 
-function row(user, isSought) {
-  const tr = template.cloneNode(true).firstElementChild;
+function rowOf(user) {
+  const tr = copyOf('#row', { '.name bdi': user.name });
   tr.dataset.id = user.id;
   tr.querySelector('input').ariaLabel = `Select ${short(user.name)}`;
-  if (isSought) tr.querySelector('.name small').textContent = `ID ${user.id}`;
-  const letter = tr.querySelector('.initial');
-  letter.textContent = initial(user.name);
-  letter.dataset.tint = Math.abs(user.id % 6);
-  showText(tr.querySelector('.name bdi'), user.name);
-  showEmail(tr.querySelector('.email bdi'), user.email);
+  showField(tr.querySelector('.email'), user.email);
   for (const cell of tr.querySelectorAll('[data-column]')) showField(cell, user[cell.dataset.column]);
-  for (const button of tr.querySelectorAll('button')) {
-    const word = button.dataset.action === 'change' ? 'Change' : 'Delete';
-    button.title = word;
-    button.ariaLabel = `${word} ${short(user.name)}`;
-  }
+  for (const button of tr.querySelectorAll('button')) button.ariaLabel = `${button.title} ${short(user.name)}`;
   return tr;
 }
 
-const kind = (control) => (control.dataset.action ? `[data-action="${control.dataset.action}"]` : '.tick input');
+const hidden = new Set(JSON.parse(localStorage.getItem('hidden')) ?? boxes.slice(usual).map(({ value }) => value));
 
-/** Returns where in the rows the focus is. */
-function focusInRows() {
-  const tr = document.activeElement?.closest('#list tbody tr');
-  return tr && { id: tr.dataset.id, at: tr.sectionRowIndex, control: kind(document.activeElement) };
+function showColumns() {
+  for (const part of [document.querySelector('#list'), document.querySelector('#row').content]) {
+    for (const cell of part.querySelectorAll('[data-column]')) cell.hidden = hidden.has(cell.dataset.column);
+  }
 }
 
-/** Puts the focus on the same control of the same user, or of the one who took the place. */
-function focusAgain({ id, at, control }) {
-  const tr = body.querySelector(`[data-id="${id}"]`) ?? body.rows[Math.min(at, body.rows.length - 1)];
-  (tr?.querySelector(control) ?? document.querySelector('#q')).focus({ preventScroll: true });
+for (const box of boxes) {
+  box.checked = !hidden.has(box.value);
+  box.addEventListener('change', () => {
+    hidden[box.checked ? 'delete' : 'add'](box.value);
+    localStorage.setItem('hidden', JSON.stringify([...hidden]));
+    showColumns();
+  });
 }
-
-/** The arrow keys lead from a control to the same one of the next user, or of the one before. */
-body.addEventListener('keydown', (event) => {
-  const to = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[event.key];
-  if (!to) return;
-  event.preventDefault();
-  event.target.closest('tr')[to]?.querySelector(kind(event.target)).focus();
-});
+showColumns();

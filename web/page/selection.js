@@ -1,6 +1,6 @@
 // Who is selected, on whatever page they are, and the bar of what can be done with them.
 
-import { isSearch } from './address.js';
+import { isSearch } from './place.js';
 import { readAll } from './api.js';
 import { count, say, showNumber } from './show.js';
 
@@ -47,7 +47,6 @@ export function chooseAll(isChosen) {
 
 export const chooseNone = () => choose([...chosen.keys()], false);
 
-/** Selects everybody who matches, on all pages. */
 export async function chooseAllFound() {
   try {
     for (const user of await readAll(place)) chosen.set(user.id, user);
@@ -58,26 +57,20 @@ export async function chooseAllFound() {
 }
 
 function show() {
-  for (const tr of body.rows) {
-    tr.querySelector('input').checked = chosen.has(tr.dataset.id);
-    tr.classList.toggle('is-chosen', chosen.has(tr.dataset.id));
-  }
-  const here = body.querySelectorAll('.is-chosen').length;
+  for (const tr of body.rows) tr.querySelector('input').checked = chosen.has(tr.dataset.id);
+  const here = body.querySelectorAll(':checked').length;
   all.checked = here > 0 && here === body.rows.length;
   all.indeterminate = here > 0 && here < body.rows.length;
   const elsewhere = chosen.size === here ? '' : `, ${showNumber(chosen.size - here)} not on this page`;
-  announce(chosen.size === 0 ? '' : `${showNumber(chosen.size)} selected${elsewhere}`);
+  const words = chosen.size === 0 ? '' : `${showNumber(chosen.size)} selected${elsewhere}`;
+  for (const part of [find('#announced'), bar.querySelector('p')]) {
+    if (part.textContent !== words) part.textContent = words; // a screen reader says what is set, so nothing is set again
+  }
   find('#choose-found').hidden = !all.checked || matches === null || matches <= body.rows.length || chosen.size >= matches;
-  find('#choose-found').textContent = `Select all ${showNumber(matches ?? 0)}${place && isSearch(place) ? ' that match' : ''}`;
+  const which = place && isSearch(place) ? ' that match' : '';
+  find('#choose-found').textContent = `Select all ${showNumber(matches ?? 0)}${which}`;
   find('#delete-chosen').textContent = `Delete ${count(chosen.size)}`;
   showBar();
-}
-
-/** Says how many are selected. A screen reader says what is set, so nothing is set again. */
-function announce(words) {
-  for (const place of [find('#announced'), bar.querySelector('p')]) {
-    if (place.textContent !== words) place.textContent = words;
-  }
 }
 
 /** Shows the bar. Tab leads to it from the row that was clicked last: as a popover, it comes behind its source. */

@@ -1,84 +1,72 @@
 // How values look: fields, times, numbers, and short sentences, to be seen and to be heard. What a user is called only ever
 // becomes text, never markup.
 
-const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }); // of days that no zone touches
-const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
+const [days, dates, times] = [{}, { timeZone: 'UTC' }, { timeStyle: 'short' }].map( // dates are days that no zone touches
+  (options) => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...options }));
 const number = new Intl.NumberFormat();
-const graphemes = new Intl.Segmenter();
 
-const shows = { tel: showPhone, url: showAddress, time: showDay };
+/** Returns a copy of the one element of a template, with texts in its parts. */
+export function copyOf(template, texts = {}) {
+  const copy = document.querySelector(template).content.cloneNode(true).firstElementChild;
+  for (const [part, text] of Object.entries(texts)) showText(copy.querySelector(part), text);
+  return copy;
+}
+
+/** Where the links lead that values of a kind become, if they are what they should be. */
+const addresses = {
+  email: (text) => text.includes('@') && `mailto:${encodeURIComponent(text).replaceAll('%40', '@')}`,
+  tel: (text) => /^\+?[\d\s()/.-]{3,40}$/.test(text) && `tel:${text.replace(/[^+\d]/g, '')}`,
+  url: (text) => /^https?:/i.test(text) && URL.canParse(text) && text,
+};
 
 /** Shows a field of a user in its cell, as its kind is shown. */
 export function showField({ dataset: { kind }, firstElementChild: element }, value) {
-  (shows[kind] ?? showText)(element, sayValue(kind, value));
+  if (kind === 'time') {
+    showTime(element, value ?? '', days);
+    return;
+  }
+  showText(element, sayValue(kind, value));
+  const href = addresses[kind]?.(element.textContent);
+  if (!href) return;
+  const target = kind === 'url' ? '_blank' : ''; // an address opens beside the page
+  const link = Object.assign(document.createElement('a'), { href, target, rel: 'noopener noreferrer' });
+  link.append(...element.childNodes);
+  element.append(link);
 }
 
 /** Returns a value of a kind as people read it. What does not fit its type stays as it is, and no value is an empty text. */
 export function sayValue(kind, value) {
   const text = String(value ?? '');
-  if (kind === 'boolean' && text === 'true') return 'Yes';
-  if (kind === 'boolean' && text === 'false') return 'No';
-  if (kind !== 'date') return text;
-  const date = new Date(text); // midnight in UTC
-  return date.toJSON()?.slice(0, 10) === text ? dates.format(date) : text;
-}
-
-/** Returns the day of a time in the reader's zone. What is no time stays as it is. */
-export function sayDay(text) {
+  if (kind === 'boolean') return { true: 'Yes', false: 'No' }[text] ?? text;
   const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? text : days.format(date);
+  if (kind === 'time' && !Number.isNaN(date.getTime())) return days.format(date);
+  return kind === 'date' && date.toJSON()?.slice(0, 10) === text ? dates.format(date) : text;
 }
 
-/** Shows a time of the service, which is UTC, in the reader's zone. What is no time stays as it is. */
-export function showTime(element, text) {
-  const parts = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(text);
-  const date = parts && new Date(`${parts[1]}T${parts[2]}Z`);
-  const isTime = parts && !Number.isNaN(date.getTime());
-  element.textContent = isTime ? time.format(date) : text;
-  element.title = isTime ? `${text} UTC` : '';
-  element.dateTime = isTime ? date.toISOString() : '';
-  element.lang = time.resolvedOptions().locale; // which need not be the page's
-}
-
-/** Shows the day of a time; a tooltip has the time itself. */
-function showDay(element, text) {
-  showTime(element, text);
-  if (!element.dateTime) return;
-  element.title = `${element.textContent} (${element.title})`;
-  element.textContent = sayDay(element.dateTime);
+/** Shows a time of the service, which is UTC, in the reader's zone, or only its day. What is no time stays as it is. */
+export function showTime(element, text, format = times) {
+  const date = new Date(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text) ? `${text.replace(' ', 'T')}Z` : '');
+  const isTime = !Number.isNaN(date.getTime());
+  element.textContent = isTime ? format.format(date) : text;
+  if (!isTime) return;
+  element.title = `${times.format(date)} (${text} UTC)`;
+  element.dateTime = date.toISOString();
+  element.lang = times.resolvedOptions().locale; // which need not be the page's
 }
 
 /** Shows a text, cut to so many characters. A tooltip has what is cut, here or by the style. */
-export function showText(element, text, most = Infinity) {
+function showText(element, text, most = Infinity) {
   element.textContent = short(text ?? '', most);
   element.title = (text ?? '').slice(0, 1000);
 }
 
-/** Shows an address, which opens beside the page. */
-function showAddress(element, text) {
-  showText(element, text);
-  if (/^https?:/i.test(text) && URL.canParse(text)) showLink(element, text, '_blank');
-}
-
-/** Shows a number that can be called. */
-function showPhone(element, text) {
-  showText(element, text);
-  if (/^\+?[\d\s()/.-]{3,40}$/.test(text)) showLink(element, `tel:${text.replace(/[^+\d]/g, '')}`);
-}
-
-/** Shows an email that can be written to. */
-export function showEmail(element, email) {
-  showText(element, email);
-  if (email.includes('@')) showLink(element, `mailto:${encodeURIComponent(email).replaceAll('%40', '@')}`);
-}
-
-/** Makes a link of the text of an element. */
-function showLink(element, href, target = '') {
-  const link = Object.assign(document.createElement('a'), { href, target, rel: 'noopener noreferrer' });
-  link.append(...element.childNodes);
-  element.append(link);
+/** Shows texts as the rows of a table's body, each cut to so many characters. */
+export function showTable(body, rows, most) {
+  body.replaceChildren(...rows.map((texts) => {
+    const row = document.createElement('tr');
+    for (const text of texts) showText(row.insertCell(), text, most);
+    return row;
+  }));
 }
 
 /** Returns how a value of a field is shown beside another: none can be seen. */
@@ -90,25 +78,20 @@ export const sayWho = (by) => by.replace(/^person:/, '').replace(/^key:/, 'key '
 /** How long what was done is kept and can be taken back, in seconds; 0 where it is not. */
 export const keptFor = Number(document.documentElement.dataset.keep);
 
-/** Returns until when somebody who is deleted now can be restored. */
-export const restorableUntil = () => (keptFor < 172_800 ? time : day).format(Date.now() + keptFor * 1000);
-
 /** Returns a count with its noun: "1 user", "1,204 users". */
 export const count = (n, noun = 'user') => `${number.format(n)} ${noun}${n === 1 ? '' : 's'}`;
 
 export const showNumber = (n) => number.format(n);
 
-/** Returns the first letter of a name, whatever a letter is in its script. */
-export function initial(name) {
-  const [first] = graphemes.segment(name.trim().slice(0, 40));
-  return first ? first.segment.toLocaleUpperCase() : '';
-}
+export const mayWrite = () => document.documentElement.dataset.access === 'full';
 
 /** The inputs of a user's fields, by field, in the form that the service wrote into the HTML. */
 export const inputs = new Map([...document.querySelectorAll('#user :is(input, select)')].map(
   (input) => [input.dataset.optional ?? input.id, input],
 ));
 const unused = new Map([...inputs].map(([field, input]) => [field, input.cloneNode(true)]));
+
+export const labelOf = (field) => inputs.get(field).labels[0].textContent;
 
 /** Puts an empty input for a field in the place of another one's, and returns it. What is no field has one of a type. */
 export function inputFor(field, old, type = 'text') {
@@ -124,9 +107,17 @@ export function inputFor(field, old, type = 'text') {
 /** Returns what stands in an input: a number as the service writes it. */
 export const textOf = ({ type, value, valueAsNumber }) => (type === 'number' && value !== '' ? String(valueAsNumber) : value);
 
+/** Does something once nobody has typed into an input for a moment. */
+export function whenTyped(input, action) {
+  let typing;
+  input.addEventListener('input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(action, 200);
+  });
+}
+
 let hiding;
 
-/** Says in a corner of the page what was done. */
 export function say(sentence) {
   const place = document.querySelector('#said');
   place.textContent = sentence;
@@ -134,5 +125,31 @@ export function say(sentence) {
   hiding = setTimeout(() => { place.textContent = ''; }, 8000);
 }
 
-/** Cuts a value to what a sentence can hold. */
+const message = document.querySelector('#done');
+
+let takeBack = null; // what Undo does; null while there is nothing, or while it is done
+
+/** Says what was done, until something else is or the message is closed. `undo` takes it back, and returns what to say. */
+export function done(sentence, undo = null) {
+  takeBack = keptFor > 0 ? undo : null;
+  if (message.contains(document.activeElement)) document.querySelector('#list').focus({ preventScroll: true });
+  message.querySelector('p').textContent = takeBack ? sentence : '';
+  message.querySelector('.actions').hidden = !takeBack;
+  say(takeBack ? '' : sentence);
+}
+
+message.querySelector('#dismiss').addEventListener('click', () => done(''));
+message.querySelector('#undo').addEventListener('click', async () => {
+  const undo = takeBack;
+  if (!undo) return;
+  takeBack = null;
+  try {
+    const words = await undo();
+    if (words) done(words); // otherwise the person has decided to leave it
+  } catch (error) {
+    say(error.message);
+  }
+  takeBack ??= message.querySelector('p').textContent ? undo : null;
+});
+
 export const short = (value, most = 60) => (value.length > most ? `${value.slice(0, most)}…` : value);

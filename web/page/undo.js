@@ -1,68 +1,128 @@
-// What was done last, with a button that takes it back: until something else is done, or the message is closed.
+// Writing fields of a user whom somebody else may have changed meanwhile, and taking back what was written, also from the
+// user's history. Those who change different fields do not hinder each other; only about a field that has another value by
+// now the person decides.
 
-import { changedMeanwhile, writeFields } from './conflict.js';
-import { readUser } from './api.js';
+import { openAt } from './place.js';
+import { call, readJSON, readUser } from './api.js';
 import { load } from './list.js';
 import { changeEach, sayLeft } from './many.js';
-import { count, keptFor, say, short } from './show.js';
+import { copyOf, count, done, inputs, labelOf, sayWho, short, showTable, showTime, shownValue } from './show.js';
 
-const message = document.querySelector('#done');
-const bar = message.querySelector('progress');
+const conflict = document.querySelector('#conflict');
+const dialog = document.querySelector('#history');
+const words = { created: 'Added', deleted: 'Deleted', changed: 'Changed' };
 
-let takeBack = null; // what Undo does; null while there is nothing, or while it is done
+const isSame = (one, other) => String(one ?? '') === String(other ?? ''); // null looks like an empty text, 3 like a typed 3
 
-/** Says what was done. Where changes are kept, it can be taken back. */
-export function done(sentence, undo = null) {
-  takeBack = keptFor > 0 ? undo : null;
-  if (message.contains(document.activeElement)) document.querySelector('#list').focus({ preventScroll: true });
-  message.querySelector('p').textContent = takeBack ? sentence : '';
-  message.querySelector('.actions').hidden = !takeBack;
-  say(takeBack ? '' : sentence);
-}
-
-async function undoLast() {
-  const undo = takeBack;
-  if (!undo) return;
-  takeBack = null;
-  try {
-    const words = await undo(bar);
-    if (words) done(words); // otherwise the person has decided to leave it
-    load();
-  } catch (error) {
-    say(error.message);
-  }
-  bar.hidden = true;
-  takeBack ??= message.querySelector('p').textContent ? undo : null;
-}
-
-message.querySelector('#undo').addEventListener('click', undoLast);
-message.querySelector('#dismiss').addEventListener('click', () => done(''));
-document.addEventListener('keydown', (event) => {
-  const isUndo = event.key === 'z' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
-  if (!isUndo || !takeBack || event.target.closest('dialog, select, input:not([type=checkbox])')) return;
-  event.preventDefault();
-  undoLast();
-});
+/** Returns the fields of values that a user has otherwise than when the person decided on them. */
+const changedMeanwhile = (user, values, base) => Object.keys(values).filter(
+  (field) => !isSame(user[field], base[field]) && !isSame(user[field], values[field]),
+);
 
 /**
- * Takes back changes, each with the values before and after of a user's fields, and says so. Where somebody has changed a
- * field since, the person decides, until they want neither value.
+ * Writes values into a user, as read with its tag, who had the values of `base` when the person decided so. Returns what
+ * was changed, before and after; that is nothing where all is kept. Returns null when the person wants neither.
  */
-export async function undoChanges(changes, progress = bar) {
-  const isOlder = ({ failure }) => failure.isOlder;
-  const { failures, waiting } = await changeEach(changes, progress, new AbortController().signal, (now, one) => {
-    if (changedMeanwhile(now, one.before, one.after).length > 0) throw Object.assign(new Error(), { isOlder: true });
-    return { method: 'PATCH', body: one.before };
+export async function writeFields({ user, tag }, values, base = user) {
+  const both = changedMeanwhile(user, values, base);
+  const decision = both.length > 0 ? await decide(both, values, user) : 'mine';
+  if (decision === '') return null;
+  const after = Object.fromEntries(Object.entries(values).filter(
+    ([field, value]) => value !== user[field] && (decision === 'mine' || !both.includes(field)),
+  ));
+  const before = Object.fromEntries(Object.keys(after).map((field) => [field, user[field]]));
+  const change = { id: user.id, name: user.name, before, after };
+  if (Object.keys(after).length === 0) return change;
+  try {
+    await call('PATCH', `api/users/${user.id}`, { body: JSON.stringify(after), headers: { 'If-Match': tag } });
+    return change;
+  } catch (error) {
+    const now = error.status === 412 ? await readUser(user.id) : null;
+    if (!now || now.tag === tag) throw error; // it is no other than before: a proxy may have changed the tag
+    return writeFields(now, after, user);
+  }
+}
+
+/** Shows both values of fields, and returns which are to stay: "mine", "stored", or '' to do nothing. */
+function decide(fields, mine, stored) {
+  conflict.querySelector('bdi').textContent = stored.name;
+  showTable(conflict.querySelector('tbody'), fields.map((field) => (
+    [labelOf(field), shownValue(field, mine[field]), shownValue(field, stored[field])])));
+  conflict.returnValue = '';
+  conflict.showModal();
+  return new Promise((resolve) => {
+    conflict.addEventListener('close', () => resolve(conflict.returnValue), { once: true });
   });
+}
+
+/**
+ * Takes back changes, each with the values before and after of a user's fields, and returns what to say of it. Where
+ * somebody has changed a field since, the person decides, until they want neither value.
+ */
+export async function undoChanges(changes) {
+  const isOlder = ({ failure }) => failure.isOlder;
+  const { failures, waiting } = await changeEach(changes, (now, { before, after }) => (
+    changedMeanwhile(now, before, after).length > 0 ? { failure: { isOlder: true } } : { method: 'PATCH', body: before }));
   let goesOn = true;
   for (const { user: one } of failures.filter(isOlder)) {
-    const change = goesOn && await writeFields(await readUser(one.id), one.before, one.after, 'undo');
+    const change = goesOn && await writeFields(await readUser(one.id), one.before, one.after);
     goesOn = change !== null;
     if (!change || Object.keys(change.after).length === 0) waiting.push(one);
   }
+  load();
   const failed = failures.filter((one) => !isOlder(one));
   const n = changes.length - failed.length - waiting.length;
   if (changes.length > 1) return `${count(n)} changed back${sayLeft({ failures: failed, waiting })}`;
   if (failed.length > 0) throw failed[0].failure;
   return n === 1 ? `${short(changes[0].name)} was changed back` : '';
+}
+
+let user = null; // whose history is open
+let changed = null; // what is called once something was taken back
+
+/** Shows who changed what of a user, and when. */
+export function showHistory(of, whenChanged) {
+  [user, changed] = [of, whenChanged];
+  dialog.querySelector('bdi').textContent = user.name;
+  openAt(dialog, `#user=${user.id}&history`);
+  list('');
+}
+
+/** Lists the entries, the newest first, and says what was done. */
+async function list(sentence) {
+  try {
+    const answer = await call('GET', `api/users/${user.id}/changes?limit=1000`);
+    dialog.querySelector('.entries').replaceChildren(...(await readJSON(answer)).changes.map(entry));
+    const older = answer.headers.has('Link') ? 'Older changes are not shown' : '';
+    dialog.querySelector('[role=status]').textContent = [sentence, older].filter(Boolean).join('. ');
+    sayError('');
+  } catch (error) {
+    sayError(error.message);
+  }
+}
+
+const sayError = (words) => { dialog.querySelector('.error').textContent = words; };
+
+function entry({ op, at, by, before, after = {} }) {
+  const item = copyOf('#entry', { span: `${words[op]}${by ? ` by ${sayWho(by)}` : ''}` });
+  const [time, button] = ['time', 'button'].map((name) => item.querySelector(name));
+  showTime(time, at);
+  const fields = Object.keys(after).filter((field) => inputs.has(field)); // those that are served still
+  item.querySelector('ul').append(...fields.map((field) => copyOf('#difference', {
+    span: labelOf(field), '.old': shownValue(field, before[field]), '.new': shownValue(field, after[field]),
+  })));
+  button.hidden = fields.length === 0;
+  button.ariaLabel = `Undo the change of ${time.textContent}`;
+  const old = Object.fromEntries(fields.map((field) => [field, before[field]]));
+  button.addEventListener('click', async () => {
+    try {
+      const sentence = await undoChanges([{ ...user, before: old, after }]);
+      if (sentence) done('');
+      await changed();
+      await list(sentence);
+    } catch (error) {
+      sayError(error.message);
+    }
+  });
+  return item;
 }
