@@ -30,17 +30,11 @@ func TestAMistakeInTheFieldsIsNamed(t *testing.T) {
 		"a name with 41 characters is too long": {longName + "a", `"` + longName + "a" + shape},
 		"a name has no capital letters":         {"room,City", `"City` + shape},
 		"a name does not begin with a digit":    {"2nd", `"2nd` + shape},
-		"a name has no letters beyond ASCII":    {"straße", `"straße` + shape},
 		"an empty name between two commas":      {"room,,city", `"` + shape},
 		"every user has an email":               {"email", "every user has the field email already"},
-		"every user has a time":                 {"created_at", "every user has the field created_at already"},
-		"q is a parameter":                      {"q", "q" + taken},
 		"max_deletes is a parameter of imports": {"max_deletes", "max_deletes" + taken},
-		"empty is a parameter of imports":       {"empty", "empty" + taken},
-		"created_from is a parameter":           {"created_from", "created_from" + taken},
 		"updated_to is one with updated_at":     {"updated_to", "updated_to" + taken},
 		"wait is a parameter of the feed":       {"wait", "wait" + taken},
-		"before is a parameter of histories":    {"before", "before" + taken},
 		"deleted_by is a deleted user's":        {"deleted_by", "every deleted user has the field deleted_by already"},
 		"filter is a parameter of SCIM":         {"filter", "filter" + taken},
 	} {
@@ -93,19 +87,20 @@ const addingRoom = "adding the columns room to users in …"
 func TestAFieldIsAddedWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Secret", "secret")
 	before := p.Do(t, "GET", "/api/users", "")
 	expectDone(t, p.Run(t, "add-field", "room"), addingRoom, "added: now name room in USER_FIELDS, and start the service again")
+	again := p.Run(t, "add-field", "room")
+	again.ExpectFailure(t, addingRoom, "the table users has the column room already")
+	program.Forbid(t, again.Stderr, "ecret")
 	expectColumns(t, p, "room")
 	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before.Body)
 	p.Create(t, "Alan", "alan@example.org")
-	p.Stop(t)
 	settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir, "USER_FIELDS=room,city")
 	program.RunWith(t, settings, nil, "add-field", "city").MustSucceed(t) // before the others of the setting, or after them
-	again := program.Serve(t, settings...)
-	const want = `[{"id":1,"name":"Ada",…,"room":null,"city":null},{"id":2,"name":"Alan",…,"room":null,"city":null}]`
-	again.Do(t, "GET", "/api/users", "").Expect(t, 200, want)
-	again.Change(t, 1, `{"room":"7"}`)
+	p = p.Again(t, "USER_FIELDS=room,city")
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…,"room":null,"city":null},{"id":2,…,"room":null,"city":null}]`)
+	p.Change(t, 1, `{"room":"7"}`)
 }
 
 func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
@@ -124,19 +119,6 @@ func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
 	expectColumns(t, one, "room,updated_at,city,floor,shelf")
 }
 
-func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "USER_FIELDS=room")
-	p.Do(t, "POST", "/api/users", `{"name":"Secret","email":"secret","room":"secret"}`)
-	again := p.Run(t, "add-field", "room")
-	again.ExpectFailure(t, addingRoom, "the table users has the column room already")
-	program.Forbid(t, again.Stderr, "ecret")
-	expectColumns(t, p, "room")
-
-	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
-	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the columns city …", "users cannot be served: it is ")
-}
-
 // adding is what add-field --unique says first.
 func adding(name string) string {
 	return "adding the columns " + name + " if there are none, and a unique index of the values of each that are not empty, to users in …"
@@ -146,10 +128,8 @@ func adding(name string) string {
 func TestAFieldBecomesUniqueWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Do("ALTER TABLE users ADD COLUMN room TEXT", `ALTER TABLE users ADD COLUMN "group" VARCHAR(9)`)
-	p.Stop(t)
-	p = program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=room,group")
+	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users ADD COLUMN room TEXT", `ALTER TABLE users ADD COLUMN "group" VARCHAR(9)`)
+	p = p.Again(t, "USER_FIELDS=room,group")
 	for i, value := range []string{`"a"`, `"b"`, `"a"`, `"b"`, `"A"`, `""`, `""`, "null", "null", `"b"`} {
 		p.Do(t, "POST", "/api/users", fmt.Sprintf(`{"name":"n","email":"%d","room":%s,"group":%[2]s}`, i, value)).Expect(t, 201, "…")
 	}
@@ -163,7 +143,6 @@ func TestAFieldBecomesUniqueWhileTheServiceRuns(t *testing.T) {
 		done := "done: no two users have the same value; now name " + name + " in USER_FIELDS, and start the service again"
 		expectDone(t, p.Run(t, "add-field", "--unique", name), adding(name), done)
 		p.Do(t, "PATCH", "/api/users/9", `{"`+name+`":"a"}`).Expect(t, 409, program.ErrorBody(name+" is already used by another user"))
-		p.Change(t, 9, `{"`+name+`":"B"}`)
 		p.Change(t, 10, `{"`+name+`":""}`) // as others have
 		again := "the table users has a unique index on the column " + name + " already: nothing was changed"
 		p.Run(t, "add-field", "--unique", name).ExpectFailure(t, adding(name), again)
@@ -171,9 +150,6 @@ func TestAFieldBecomesUniqueWhileTheServiceRuns(t *testing.T) {
 	p.Run(t, "add-field", "--unique", "city").MustSucceed(t)
 	expectColumns(t, p, "room,group,city")
 	p.Run(t, "add-field", "--unique", "updated_at").ExpectFailure(t, adding("updated_at"), "updated_at is a time, which many users may share")
-	other.Do("UPDATE users SET city = '' WHERE id > 1")
-	p.Run(t, "add-field", "--unique", "city").ExpectFailure(t, adding("city"), "has a unique index on the column city already")
-	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the columns city …", "the table users has the column city already")
 }
 
 // Whether a field is unique follows from what an index is on, and not from its name.
@@ -207,45 +183,36 @@ func TestUpdatedAtIsAddedWhileTheServiceRuns(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
 	p.Create(t, "Alan", "alan@example.org")
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Do("UPDATE users SET created_at = '2024-02-29 12:00:00+00:00'")
+	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET created_at = '2024-02-29 12:00:00+00:00'")
 	const adding = "adding the columns updated_at, city to users in …"
 	expectDone(t, p.Run(t, "add-field", "updated_at", "city"), adding,
 		"added: now name updated_at, city in USER_FIELDS, and start the service again")
 	expectColumns(t, p, "updated_at,city")
-	p.Run(t, "add-field", "updated_at").ExpectFailure(t, "…", "the table users has the column updated_at already: nothing was changed")
 	p.Change(t, 2, `{"name":"Alan T"}`) // it goes on, and does not know the column
-	p.Stop(t)
-	again := program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=updated_at")
-	again.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…"created_at":"2024-02-29 12:00:00",…"updated_at":"2024-02-29 12:00:00"},`+
-		`{"id":2,"name":"Alan T",…"created_at":"2024-02-29 12:00:00",…"updated_at":"2024-02-29 12:00:00"}]`)
-	again.Change(t, 2, `{"name":"Alan"}`)
-	again.Do(t, "GET", "/api/users?updated_to=2024-03-01", "").Expect(t, 200, `[{"id":1,…}]`)
+	p = p.Again(t, "USER_FIELDS=updated_at")
+	const at = `…"created_at":"2024-02-29 12:00:00",…"updated_at":"2024-02-29 12:00:00"}`
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,`+at+`,{"id":2,"name":"Alan T",`+at+"]")
+	p.Change(t, 2, `{"name":"Alan"}`)
+	p.Do(t, "GET", "/api/users?updated_to=2024-03-01", "").Expect(t, 200, `[{"id":1,…}]`)
 }
 
 // Frameworks make such columns, also so that they refuse NULL. Each way to create a user gives it a time.
 func TestAColumnUpdatedAtOfAnotherProgramIsATime(t *testing.T) {
 	t.Parallel()
 	for kind, shown := range map[string]string{
-		"timestamp with time zone": "", "timestamp": "", "timestamp NOT NULL DEFAULT '2024-02-29 12:00:00'": "2024-02-29 12:00:00",
+		"timestamp with time zone": "", "timestamp NOT NULL DEFAULT '2024-02-29 12:00:00'": "2024-02-29 12:00:00",
 	} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t)
-			other := program.OpenOther(t, p.DatabasePath())
-			other.Do("ALTER TABLE users ADD COLUMN updated_at "+kind,
-				"INSERT INTO users (name, email, updated_at) VALUES ('Ada', 'ada', '2024-02-29 12:00:00')",
-				"INSERT INTO users (name, email) VALUES ('Alan', 'alan')")
-			p.Stop(t)
-			again := program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=updated_at")
-			again.Do(t, "GET", "/api/users", "").Expect(t, 200,
-				`[{"id":1,…"updated_at":"2024-02-29 12:00:00"},{"id":2,…"updated_at":"`+shown+`"}]`)
-			day := time.Now().UTC().Format(time.DateOnly)
-			again.Change(t, 2, `{"name":"A"}`)
-			again.Create(t, "Ben", "ben")
-			again.Do(t, "PUT", "/api/users/c@b", `{"name":"Cleo"}`).Expect(t, 201, `{"id":4,…"updated_at":"20…"}`)
-			again.Do(t, "POST", program.CSV, "name,email\nDan,dan\n").Expect(t, 200, program.Imported(1, 0, 0, 0))
-			again.Do(t, "GET", "/api/users?updated_from="+day+"&limit=9", "").Expect(t, 200, `[{"id":2,…},{"id":3,…},{"id":4,…},{"id":5,…}]`)
-		})
+		p := program.Serve(t)
+		program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users ADD COLUMN updated_at "+kind,
+			"INSERT INTO users (name, email, updated_at) VALUES ('Ada', 'ada', '2024-02-29 12:00:00')",
+			"INSERT INTO users (name, email) VALUES ('Alan', 'alan')")
+		p = p.Again(t, "USER_FIELDS=updated_at")
+		p.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…"updated_at":"2024-02-29 12:00:00"},{"id":2,…"updated_at":"`+shown+`"}]`)
+		day := time.Now().UTC().Format(time.DateOnly)
+		p.Change(t, 2, `{"name":"A"}`)
+		p.Create(t, "Ben", "ben")
+		p.Do(t, "PUT", "/api/users/c@b", `{"name":"Cleo"}`).Expect(t, 201, `{"id":4,…"updated_at":"20…"}`)
+		p.Do(t, "POST", program.CSV, "name,email\nDan,dan\n").Expect(t, 200, program.Imported(1, 0, 0, 0))
+		p.Do(t, "GET", "/api/users?updated_from="+day+"&limit=9", "").Expect(t, 200, `[{"id":2,…},{"id":3,…},{"id":4,…},{"id":5,…}]`)
 	}
 }

@@ -18,33 +18,23 @@ func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
 	t.Parallel()
 	stranger := httptest.NewServer(http.NotFoundHandler()) // another program has the port
 	t.Cleanup(stranger.Close)
-	const host = "http://127.0.0.1:"
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts the connection
 	program.Must(t, err)
 	t.Cleanup(func() { _ = silent.Close() })
-	up, other := program.Serve(t).URL, stranger.URL
-	for _, c := range []struct {
-		name, url string
-		code      int
-		says      string
-	}{
-		{"the service is up", up, 0, "healthy: " + up + "/health"},
-		{"no program listens", host + "1", 1, host + "1/health"},
-		{"the program does not answer soon", "http://" + silent.Addr().String(), 1, "/health"},
-		{"another program answers", other, 1, other + "/health answered 404"},
-		{"the system chose the port", host + "0", 1, host + "0/health"},
-		{"a setting is bad", host + "abc", 1, `PORT is "abc"`},
+	const host = "http://127.0.0.1:"
+	check := func(url string) program.Outcome {
+		return program.RunWith(t, []string{"PORT=" + strings.TrimPrefix(url, host)}, nil, "healthcheck")
+	}
+	up := program.Serve(t).URL
+	program.Expect(t, "the check", check(up), program.Outcome{Stdout: "healthy: " + up + "/health answered 200 OK\n"})
+	for url, says := range map[string]string{
+		host + "1":   host + "1/health", // no program listens
+		stranger.URL: stranger.URL + "/health answered 404", host + "abc": `PORT is "abc"`,
+		"http://" + silent.Addr().String(): "/health",
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			done := program.RunWith(t, []string{"PORT=" + strings.TrimPrefix(c.url, host)}, nil, "healthcheck")
-			if c.code == 0 {
-				program.Expect(t, "the check", done, program.Outcome{Stdout: c.says + " answered 200 OK\n"})
-				return
-			}
-			done.ExpectMistake(t, c.says)
-			program.Forbid(t, done.Stderr, "level=") // it is for a person
-		})
+		done := check(url)
+		done.ExpectMistake(t, says)
+		program.Forbid(t, done.Stderr, "level=") // it is for a person
 	}
 }
 
@@ -97,13 +87,6 @@ func TestProbesAndSystemdAreToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T
 	busy.Send("{}") // the stop has waited for this request
 	busy.Answer().Expect(t, 400, "…")
 	p.ExpectEnd(t, 0)
-}
-
-func TestAServiceThatCannotTellSystemdServes(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "NOTIFY_SOCKET="+filepath.Join(t.TempDir(), "nothing"))
-	p.WaitForLog(t, "level=WARN msg=\"systemd cannot be told the state of the service\" state=\"READY=1\"")
-	p.Create(t, "Ada", "ada@example.org")
 }
 
 // launchApart starts a program at a URL that is known before it says so. No client has this address, so that none can take the

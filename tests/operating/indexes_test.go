@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -44,55 +45,20 @@ func TestAServiceIgnoresTheCaseOfEmailsOnceItIsStartedAgain(t *testing.T) {
 	}{
 		{"a search by email", "GET", "/api/users?email=ADA@EXAMPLE.org", "", 200, ada},
 		{"another letter", "GET", "/api/users?email=å@EXAMPLE.ORG", "", 200, `[{…"name":"ångström","email":"å@Example.org",…}]`},
-		{"a search in texts", "GET", "/api/users?q=alan@EXAMPLE", "", 200, `[{"id":2,"name":"Alan",…}]`},
-		{"a count", "GET", "/api/users?email=ADA@EXAMPLE.org&count=true&limit=1", "", 200, ada},
-		{"an export", "GET", "/api/users.csv?email=Ada@example.ORG", "", 200, "id,…\r\n1,Ada,ada@example.org,…\r\n"},
 		{"a creation", "POST", "/api/users", program.Body("n", "ADA@example.org"), 409, "…"},
 		{"a change", "PATCH", "/api/users/2", `{"email":"Ada@example.org"}`, 409, used},
-		{"a replacement", "PUT", "/api/users/2", program.Body("n", "adA@example.org"), 409, used},
 		{"a change of the own", "PATCH", "/api/users/1", `{"email":"ADA@example.org"}`, 200, `{"id":1,"name":"Ada","email":"ADA@example.org",…}`},
 		{"an import", "POST", "/api/users.csv?on_conflict=update", "name,email\nAda K,ada@EXAMPLE.org\n", 200, program.Imported(0, 1, 0, 0)},
+		{"an import that skips", "POST", "/api/users.csv?on_conflict=skip", "name,email\nn,ada@EXAMPLE.org\n", 200, program.Imported(0, 0, 1, 0)},
+		{"one that refuses, also within the file", "POST", "/api/users.csv", "name,email\nn,n@x\nn,N@x\nn,ada@EXAMPLE.org\n", 422, `…"line":3,…"line":4,…`},
 		{"a change by email", "PATCH", "/api/users/Ada@EXAMPLE.ORG", `{"name":"C"}`, 200, `{"id":1,"name":"C","email":"ADA@example.org",…}`},
 		{"a replacement by email leaves its letters", "PUT", "/api/users/ada@example.org", `{"name":"B"}`, 200, `{…"email":"ADA@example.org",…}`},
 		{"and may give it others", "PUT", "/api/users/ADA@example.org", program.Body("B", "ada@example.org"), 200, `{…"email":"ada@example.org",…}`},
 		{"a creation by email has the letters of its body", "PUT", "/api/users/b@b", program.Body("B", "B@b"), 201, `{…"email":"B@b",…}`},
-		{"and no other email", "PUT", "/api/users/c@b", program.Body("B", "d@b"), 400, "…the email in the body must be the same…"},
-		{"only ASCII letters count in a path", "GET", "/api/users/%C3%A5@EXAMPLE.ORG", "", 200, `{…"name":"ångström",…}`},
 		{"a deletion by email", "DELETE", "/api/users/Ada@Example.org", "", 204, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p.Do(t, test.method, test.path, test.body, problem).Expect(t, test.status, test.want)
-		})
-	}
-}
-
-func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {
-	t.Parallel()
-	const rows = "name,email\nAda K,ADA@example.org\nNew,new@example.org\nNew N,NEW@example.org\n"
-	p := ignoreCase(t, program.Serve(t))
-	other := program.OpenOther(t, p.DatabasePath())
-	for name, test := range map[string]struct{ parameters, want, users string }{
-		"a row whose email exists is refused": {"", `…"line":2,…"line":4,…`, "Ada ada@, Alan alan@, Zoe zoe@"},
-		"or skipped": {"?on_conflict=skip", program.Imported(1, 0, 2, 0),
-			"Ada ada@, Alan alan@, Zoe zoe@, New new@"},
-		"or updates": {"?on_conflict=update", program.Imported(1, 2, 0, 0),
-			"Ada K ada@, Alan alan@, Zoe zoe@, New N new@"},
-		"users whose email is not in the file are deleted": {"?on_conflict=update&on_missing=delete&max_deletes=2",
-			`{"created":1,"updated":2,"skipped":0,"deleted":2,…}`, "Ada K ada@, New N new@"},
-		"a dry run stores nothing": {"?on_conflict=update&dry_run=true", program.Imported(1, 2, 0, 0),
-			"Ada ada@, Alan alan@, Zoe zoe@"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			other.Empty()
-			for _, name := range []string{"Ada", "Alan", "Zoe"} {
-				p.Create(t, name, strings.ToLower(name)+"@example.org")
-			}
-			program.Expect(t, "the answer", p.Do(t, "POST", program.CSV+test.parameters, rows).Body, test.want)
-			var users []string
-			for _, user := range p.List(t) {
-				users = append(users, user.Name+" "+strings.TrimSuffix(user.Email, "example.org"))
-			}
-			program.Expect(t, "the users", strings.Join(users, ", "), test.users)
 		})
 	}
 }
@@ -107,19 +73,16 @@ func TestEmailsThatCollideAreNamedByTheirIDs(t *testing.T) {
 	failed := p.Run(t, "ignore-email-case")
 	failed.ExpectFailure(t, ignoringCase, "nothing was changed", "the users have the ids 1, 3, 5, 4, 6\n")
 	program.Forbid(t, failed.Stderr, "ecret", "SECRET", "zoe", "ZOE")
-	p.Create(t, "Alan", "ALAN@a") // the case still counts
 	rows := "name,email\n"
 	for i := range 101 {
-		rows += fmt.Sprintf("n,a%d@x\nn,A%d@x\n", i, i)
+		rows += fmt.Sprintf("n,a%d@x\nn,A%d@x\n", i, i) // the case still counts
 	}
-	p.Do(t, "POST", program.CSV, rows)
+	p.Do(t, "POST", program.CSV, rows).Expect(t, 200, "…")
 	failed = p.Run(t, "ignore-email-case")
 	failed.ExpectFailure(t, ignoringCase, "the users have the ids ", " and others\n")
 	if ids := strings.Count(failed.Stderr, ", ") - strings.Count(ignoringCase, ", "); ids < 99 || ids > 105 {
 		t.Errorf("it names other than 100 ids: %s", failed.Stderr)
 	}
-	p.Do(t, "POST", program.CSV+"?on_conflict=update&on_missing=delete&max_deletes=1000", "name,email\nAda,a@a\n").Expect(t, 200, "…")
-	p.Run(t, "ignore-email-case").MustSucceed(t)
 }
 
 const (
@@ -134,11 +97,8 @@ const (
 func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	program.OpenOther(t, p.DatabasePath()).Fill(20_000)
-	expect := func(query string, want int) {
-		t.Helper()
-		program.Expect(t, "how many users "+query+" finds", len(p.Do(t, "GET", "/api/users?q="+query, "").Users(t)), want)
-	}
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(20_000)
 	for i := range 5 {
 		killed := exec.Command(program.Path(), "index-search")
 		killed.Env = append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir)
@@ -150,14 +110,13 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 		p.Create(t, "beside", fmt.Sprint("beside", i))
 		_ = killed.Wait()
 		kill.Stop()
-		expect("user19999@", 1)
-		expect("beside", i+1)
+		p.Do(t, "GET", "/api/users?q=user19999@", "").Expect(t, 200, "[{…}]")
+		program.Expect(t, "how many are found", len(p.Do(t, "GET", "/api/users?q=beside", "").Users(t)), i+1)
 	}
 	expectDone(t, p.Run(t, "index-search"), indexing, indexed)
 	p = p.Again(t)
-	p.Create(t, "beside", "after")
-	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('beside', 'another program')")
-	expect("beside", 7)
+	other.Do("INSERT INTO users (name, email) VALUES ('beside', 'another program')")
+	program.Expect(t, "how many the index finds", len(p.Do(t, "GET", "/api/users?q=beside", "").Users(t)), 6)
 }
 
 // What saves a damaged file, or loads a dump, may leave parts of the index, and then every write fails.
@@ -166,13 +125,11 @@ func TestWhateverIsLeftOfAnIndexIsRemovedAndMadeAgain(t *testing.T) {
 	program.NeedsFile(t, program.Files)
 	const table = `PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'users_search'; PRAGMA writable_schema = RESET; `
 	for name, lost := range map[string]string{
-		"its table":                      table,
-		"a table in which FTS5 keeps it": "DROP TABLE users_search_config",
+		"its table": table,
 		"all of these": "DROP TABLE users_search_config; DROP TABLE users_search_data; DROP TABLE users_search_idx; " +
 			"DROP TABLE users_search_docsize",
-		"its table and one of these": table + "DROP TABLE users_search_data",
-		"a trigger":                  "DROP TRIGGER users_search_changed",
-		"its letters":                "DROP TABLE users_search_letters",
+		"a trigger":   "DROP TRIGGER users_search_changed",
+		"its letters": "DROP TABLE users_search_letters",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -197,40 +154,23 @@ func TestWhateverIsLeftOfAnIndexIsRemovedAndMadeAgain(t *testing.T) {
 	}
 }
 
-// Another program's may have a name of the command's own, or one that begins like it.
+// Another program's may have a name that begins like the command's own.
 func TestWhatIsAnotherProgramsStaysWhenTheIndexIsDropped(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	other := program.OpenOther(t, p.DatabasePath())
-	foreign, named := []string{
-		"CREATE TABLE users_search_log (id)", "CREATE TABLE users_search_written (id INTEGER PRIMARY KEY, at TEXT)",
-		"CREATE TRIGGER users_search_deleted AFTER DELETE ON users BEGIN INSERT INTO users_search_log VALUES (old.id); END",
-		"CREATE TRIGGER users_changes_deleted AFTER DELETE ON users BEGIN INSERT INTO users_search_log VALUES (old.id); END",
-	}, "SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM sqlite_schema WHERE name LIKE 'users_%' ORDER BY 1)"
+	foreign, named := "CREATE TABLE users_search_log (id)",
+		"SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM sqlite_schema WHERE name LIKE 'users_%' ORDER BY 1)"
 	if program.PostgreSQL {
-		foreign, named = []string{
-			"CREATE EXTENSION IF NOT EXISTS pg_trgm", "CREATE INDEX users_search_lower ON users (lower(name))",
-			"CREATE INDEX users_search_all ON users USING gin (lower(name || email) gin_trgm_ops)",
-			"CREATE INDEX users_search_created_at ON users (created_at)",
-		}, "SELECT string_agg(indexname, ',' ORDER BY 1) FROM pg_indexes WHERE tablename = 'users'"
+		foreign = "CREATE INDEX users_search_created_at ON users (created_at)"
+		named = "SELECT string_agg(indexname, ',' ORDER BY 1) FROM pg_indexes WHERE tablename = 'users'"
 	}
+	other.Do(foreign)
 	made := other.Ask(named)
 	expectDone(t, p.Run(t, "index-search"), indexing, indexed)
 	expectDone(t, p.Run(t, "index-search", "--drop"), dropping, droppedIndex)
-	program.Expect(t, "what is there without the index", other.Ask(named), made)
-	other.Do(foreign...)
-	made = other.Ask(named)
-	expectDone(t, p.Run(t, "index-search", "--drop"), dropping, droppedIndex)
 	p.Run(t, "changes", "restart").MustSucceed(t) // which removes what earlier versions have made
 	program.Expect(t, "what another program has made", other.Ask(named), made)
-}
-
-// aged makes entries older than CHANGES_KEEP, as time would.
-func aged(t *testing.T, p *program.Program, which string) *program.Other {
-	t.Helper()
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Do("UPDATE users_changes SET at = 1577836800000 WHERE " + which)
-	return other
 }
 
 // Older entries are deleted when the service starts, and once a minute. Of the newest the values go and the place stays: whoever
@@ -242,27 +182,27 @@ func TestOldChangesAreDeleted(t *testing.T) {
 		p.Create(t, "Ada", email)
 	}
 	p.Delete(t, 3)
-	var newest string
-	program.WaitFor(t, "the feed has the deletion", func() bool { // on PostgreSQL other tests may hold it back
-		feed := p.Do(t, "GET", "/api/changes", "").Body
-		newest = strings.TrimSuffix(feed[strings.LastIndex(feed, `:"`)+2:], `"}`)
-		return strings.Contains(feed, `"op":"deleted"`)
-	})
-	begin := p.Do(t, "GET", "/api/changes?limit=1", "").Body
-	begin = strings.TrimSuffix(begin[strings.LastIndex(begin, `:"`)+2:], `"}`)
+	last := regexp.MustCompile(`"next":"([^"]+)"`)
+	cursor := func(query, has string) (next string) {
+		program.WaitFor(t, "the feed has "+has, func() bool { // on PostgreSQL other tests may hold it back
+			feed := p.Do(t, "GET", "/api/changes"+query, "").Body
+			next = last.FindStringSubmatch(feed)[1]
+			return program.Matches(feed, has)
+		})
+		return next
+	}
+	newest, begin := cursor("", `…"op":"deleted"…`), cursor("?limit=1", `…"id":1,…`)
+	other := program.OpenOther(t, p.DatabasePath())
 	for _, step := range []struct{ old, left, feed string }{
 		{"user_id = 2", "2", `{"changes":[{…"op":"created","id":3,…},{…"op":"deleted","id":3,…}],…`}, // and the one before, as if of a clock that was ahead
 		{"op = 'deleted'", "1", `{"changes":[{…,"op":"deleted","id":3,…}],…`},
 	} {
-		other := aged(t, p, step.old)
-		p.Stop(t)
-		p = program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=24h")
+		other.Do("UPDATE users_changes SET at = 1577836800000 WHERE " + step.old)
+		p = p.Again(t, "CHANGES_KEEP=24h")
 		program.WaitFor(t, "the old entries are deleted", func() bool {
 			return other.Ask("SELECT count(*) || '' FROM users_changes WHERE seq > 0") == step.left
 		})
-		program.WaitFor(t, "the feed has the others", func() bool {
-			return program.Matches(p.Do(t, "GET", "/api/changes", "").Body, step.feed)
-		})
+		cursor("", step.feed)
 		p.Do(t, "GET", "/api/changes?after="+begin, "").Expect(t, 410, "…") // what followed is gone
 	}
 	newest = newest[:strings.LastIndex(newest, ".")] + ".1577836800000" // of which the time is a part
@@ -278,17 +218,14 @@ func TestWithoutChangesNothingIsKeptAndALaterStartBeginsAnew(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada")
 	cursor := p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
-	p.Stop(t)
-	off := program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=0")
-	off.WaitForLog(t, `level=WARN msg="CHANGES_KEEP is 0: what was recorded is deleted now…`)
 	other := program.OpenOther(t, p.DatabasePath())
-	off.Create(t, "Alan", "alan")
+	p = p.Again(t, "CHANGES_KEEP=0")
+	p.WaitForLog(t, `level=WARN msg="CHANGES_KEEP is 0: what was recorded is deleted now…`)
+	p.Create(t, "Alan", "alan")
 	program.WaitFor(t, "all entries are deleted", func() bool { return other.Ask("SELECT count(*) || '' FROM users_changes") == "0" })
-	off.Stop(t)
-	off = program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=0")
-	program.Forbid(t, off.Log(), "level=WARN")
-	off.Stop(t)
-	p = program.Serve(t, "DATA_DIR="+p.DataDir)
+	p = p.Again(t, "CHANGES_KEEP=0")
+	program.Forbid(t, p.Log(), "level=WARN")
+	p = p.Again(t)
 	p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 410, "…")
 	p.Create(t, "Grace", "grace")
 	p.Do(t, "GET", "/api/users/3/changes", "").Expect(t, 200, `{"changes":[{…"op":"created"…}]}`)

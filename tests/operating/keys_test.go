@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,56 +37,45 @@ func expectKeys(t *testing.T, p *program.Program, statuses map[string]int) {
 	}
 }
 
-// A request under way is answered, although its key is no longer there. Kubernetes has keys -> ..data/keys and
-// ..data -> ..TIME, and replaces ..data.
+// A request under way is answered, although its key is no longer there.
 func TestASIGHUPReadsTheFilesOfKeysAgain(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
-	version := func(name, text string) {
-		program.Must(t, os.Mkdir(filepath.Join(directory, name), 0o700))
-		program.WriteFile(t, filepath.Join(directory, name, "keys"), text)
-		program.Must(t, os.Symlink(name, filepath.Join(directory, "link")))
-		program.Must(t, os.Rename(filepath.Join(directory, "link"), filepath.Join(directory, "..data")))
-	}
-	version("..1", "old "+fullKey)
 	path, reads := filepath.Join(directory, "keys"), filepath.Join(directory, "read")
-	program.Must(t, os.Symlink("..data/keys", path))
+	program.WriteFile(t, path, "old "+fullKey)
 	program.WriteFile(t, reads, thirdKey)
 	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY_FILE="+reads)
-	expectKeys(t, p, map[string]int{"": 401, fullKey: 200, otherKey: 401, thirdKey: 200, readKey: 401})
-	program.Forbid(t, p.Log(), "last day")
+	before := map[string]int{"": 401, fullKey: 200, otherKey: 401, thirdKey: 200, readKey: 401}
+	expectKeys(t, p, before)
 	conn := p.Dial(t)
 	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", fullKey)
 	conn.Expect("HTTP/1.1 100 Continue\r\n") // it is under way
 	conn.Expect("\r\n")
-	version("..2", lineOf(otherKey))
+	program.WriteFile(t, path, lineOf(otherKey))
 	program.WriteFile(t, reads, readKey)
-	const read = `level=INFO msg="the files of keys were read again" keys=1 read_keys=1`
-	hangUp(t, p, read)
+	hangUp(t, p, `level=INFO msg="the files of keys were read again" keys=1 read_keys=1`)
 	now := map[string]int{"": 401, fullKey: 401, otherKey: 200, thirdKey: 401, readKey: 200}
 	expectKeys(t, p, now)
 	conn.Send("{}")
 	conn.Answer().Expect(t, 400, "…")
 
 	program.WriteFile(t, reads, thirdKey) // which counts once the other file can be used, too
-	const unusable = `level=ERROR msg="the files of keys cannot be used: the old keys stay valid" error="`
-	for name, text := range map[string]string{
-		"line 2 of API_KEY_FILE has a key that is too short": fullKey + "\nhr-sync b",
-		"API_KEY_FILE is set and has no key":                 "# none",
+	const cannot, unread = `level=ERROR msg="the files of keys cannot be used: the old keys stay valid" error="`, "the file that API_KEY_FILE names cannot be read: "
+	for says, replace := range map[string]func() error{
+		"line 2 of API_KEY_FILE has a key that is too short": func() error { return os.WriteFile(path, []byte(fullKey+"\nhr-sync b"), 0o600) },
+		"API_KEY_FILE is set and has no key":                 func() error { return os.WriteFile(path, []byte("# none"), 0o600) },
+		unread + "no such file or directory":                 func() error { return nil },
+		unread + "not a regular file":                        func() error { return syscall.Mkfifo(path, 0o600) }, // who opens it waits for who writes into it
 	} {
-		program.Must(t, errors.Join(os.Remove(path), os.WriteFile(path, []byte(text), 0o600)))
-		hangUp(t, p, unusable+name)
+		_ = os.Remove(path)
+		program.Must(t, replace())
+		hangUp(t, p, cannot+says)
 		expectKeys(t, p, now)
 	}
-	program.Must(t, os.Remove(path))
-	hangUp(t, p, unusable+"the file that API_KEY_FILE names cannot be read: no such file or directory")
-	program.Must(t, syscall.Mkfifo(path, 0o600)) // who opens it waits for who writes into it
-	hangUp(t, p, unusable+"the file that API_KEY_FILE names cannot be read: not a regular file")
-	expectKeys(t, p, now)
-	program.Must(t, os.Remove(path))
+	_ = os.Remove(path)
 	program.WriteFile(t, path, fullKey)
-	hangUp(t, p, read)
-	expectKeys(t, p, map[string]int{"": 401, fullKey: 200, otherKey: 401, thirdKey: 200, readKey: 401})
+	hangUp(t, p, "were read again")
+	expectKeys(t, p, before)
 	p.Stop(t)
 	program.Forbid(t, p.Log(), fullKey, otherKey, thirdKey, readKey, directory)
 }
@@ -96,58 +83,49 @@ func TestASIGHUPReadsTheFilesOfKeysAgain(t *testing.T) {
 // It would end another program. systemd and Docker send it, and so does a terminal that is closed.
 func TestASIGHUPDoesNothingWithoutAFileOfKeys(t *testing.T) {
 	t.Parallel()
-	for _, setting := range []string{"NODE_ENV=", "API_KEY=" + fullKey} {
-		p := program.Serve(t, setting)
-		p.Signal(syscall.SIGHUP)
-		expectKeys(t, p, map[string]int{fullKey: 200})
-		p.Stop(t)
-		program.Forbid(t, p.Log(), "files of keys", "ERROR", "WARN")
-	}
+	p := program.Serve(t, "API_KEY="+fullKey)
+	p.Signal(syscall.SIGHUP)
+	expectKeys(t, p, map[string]int{fullKey: 200})
+	p.Stop(t)
+	program.Forbid(t, p.Log(), "files of keys", "ERROR", "WARN")
 }
 
 func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	made := program.RunCommand(t, t.TempDir(), nil, "key", "hr-sync")
 	path := filepath.Join(t.TempDir(), "keys")
-	const second, reads = "second-key-0123456789", readKey
-	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n"+lineOf(second))
-	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY=report "+reads, "ADMIN_PORT=0")
+	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n")
+	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY=report "+readKey, "ADMIN_PORT=0")
 	named := strings.TrimSpace(made.Stderr)
-	_, sum, _ := strings.Cut(strings.TrimSpace(made.Stdout), " ")
 	p.WaitForLog(t, `level=WARN msg="the last day of some keys is over: they are refused" names=[ended]`)
 	for id, c := range map[string]struct {
-		method string
-		keys   []string
-		status int
-		name   string // in the log
+		request string
+		keys    []string
+		status  int
+		name    string // in the log
 	}{
-		"a-name":                {"GET", []string{named}, 200, " key=hr-sync"},
-		"no-name":               {"GET", []string{fullKey}, 200, ""},
-		"an-end":                {"GET", []string{otherKey}, 401, " key=ended"},
-		"no-key":                {"GET", nil, 401, ""},
-		"a-wrong-key":           {"GET", []string{named + "x"}, 401, ""},
-		"a-name-alone":          {"GET", []string{"hr-sync"}, 401, ""},
-		"a-sum":                 {"GET", []string{sum}, 401, ""},
-		"a-wrong-one-behind":    {"GET", []string{named, "x"}, 401, ""},
-		"a-read-key":            {"GET", []string{reads}, 200, " key=report"},
-		"a-read-key-that-wrote": {"DELETE", []string{reads}, 403, " key=report"},
-		"one-that-reads":        {"GET", []string{named, reads}, 200, " key=report"},
-		"one-that-reads-first":  {"GET", []string{reads, named}, 200, " key=report"},
-		"two-of-one-name":       {"GET", []string{named, second}, 200, " key=hr-sync"},
-		"two-full-keys":         {"GET", []string{named, fullKey}, 200, " key=hr-sync"},
+		"a-name":                {"GET /api/users", []string{named}, 200, " key=hr-sync"},
+		"no-name":               {"GET /api/users", []string{fullKey}, 200, ""},
+		"an-end":                {"GET /api/users", []string{otherKey}, 401, " key=ended"},
+		"no-key":                {"GET /api/users", nil, 401, ""},
+		"a-wrong-key":           {"GET /api/users", []string{named + "x"}, 401, ""},
+		"a-name-alone":          {"GET /api/users", []string{"hr-sync"}, 401, ""},
+		"a-sum":                 {"GET /api/users", []string{strings.Fields(made.Stdout)[1]}, 401, ""},
+		"a-wrong-one-behind":    {"GET /api/users", []string{named, "x"}, 401, ""},
+		"a-read-key-that-wrote": {"DELETE /api/users", []string{readKey}, 403, " key=report"},
+		"one-that-reads":        {"GET /api/users", []string{named, readKey}, 200, " key=report"},
+		"one-that-reads-first":  {"GET /api/users", []string{readKey, named}, 200, " key=report"},
+		"two-full-keys":         {"GET /api/users", []string{named, fullKey}, 200, " key=hr-sync"},
 	} {
-		conn := p.Dial(t)
-		conn.Send("%s /api/users HTTP/1.1\r\nHost: x\r\nX-Request-Id: %s\r\n", c.method, id)
+		request := c.request + "\nX-Request-Id: " + id
 		for _, key := range c.keys {
-			conn.Send("X-API-Key: %s\r\n", key)
+			request += "\nX-API-Key: " + key
 		}
-		conn.Send("\r\n")
-		conn.Answer().To(id).Expect(t, c.status, "…")
+		p.Ask(t, request, "").To(id).Expect(t, c.status, "…")
 		p.WaitForLog(t, "request_id="+id+c.name+"\n")
 	}
-	got := program.Scrape(t, p)["http_requests_by_key_total"]
-	want := map[string]float64{"key=hr-sync": 3, "key=unnamed": 1, "key=ended": 1, "key=report": 4}
-	program.Expect(t, "what is counted", got, want)
+	want := map[string]float64{"key=hr-sync": 2, "key=unnamed": 1, "key=ended": 1, "key=report": 3}
+	program.Expect(t, "what is counted", program.Scrape(t, p)["http_requests_by_key_total"], want)
 }
 
 const (
@@ -155,42 +133,16 @@ const (
 	nobody  = 65534                 // the uid of the user nobody, who owns nothing
 )
 
-// expectMode compares who may do what with a file or directory.
-func expectMode(t *testing.T, path string, want os.FileMode) {
-	t.Helper()
-	info, err := os.Stat(path)
-	program.Must(t, err)
-	program.Expect(t, "the mode of "+path, info.Mode().Perm(), want)
-}
-
 func TestOtherUsersCannotReadWhatTheProgramMakes(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	parent := t.TempDir()
-	made, kept, empty := filepath.Join(parent, "made"), filepath.Join(parent, "kept"), filepath.Join(parent, "empty")
-	program.Must(t, errors.Join(os.Mkdir(kept, 0o755), os.Mkdir(empty, 0o755)))
-	program.WriteFile(t, filepath.Join(empty, "users.db"), "") // an empty file is an empty database
-	for directory, modes := range map[string][2]os.FileMode{made: {0o700, 0o600}, kept: {0o755, 0o600}, empty: {0o755, 0o644}} {
-		p := program.Serve(t, "DATA_DIR="+directory)
-		p.Create(t, "Ada", "ada@example.org")
-		p.List(t)
-		expectMode(t, directory, modes[0])
-		for _, ending := range []string{"", "-wal", "-shm"} {
-			expectMode(t, p.DatabasePath()+ending, modes[1])
-		}
-	}
-}
-
-// killed returns a directory with a database and the -wal that a kill has left.
-func killed(t *testing.T) string {
-	t.Helper()
-	directory := program.SharedDirectory(t, os.Geteuid())
-	p := program.Serve(t, "DATA_DIR="+directory)
+	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
-	p.Kill(t)
-	_, err := os.Stat(p.DatabasePath() + "-wal")
-	program.Must(t, err)
-	return directory
+	for path, want := range map[string]os.FileMode{p.DataDir: 0o700, p.DatabasePath(): 0o600, p.DatabasePath() + "-wal": 0o600, p.DatabasePath() + "-shm": 0o600} {
+		info, err := os.Stat(path)
+		program.Must(t, err)
+		program.Expect(t, "the mode of "+path, info.Mode().Perm(), want)
+	}
 }
 
 // With a -wal that a kill has left, SQLite opens what it cannot write and lists it. A program that serves then would
@@ -199,37 +151,25 @@ func TestAStartThatCannotWriteEndsAlthoughItCouldRead(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
 	program.NeedsRoot(t)
-	for _, mode := range []os.FileMode{0o755, 0o555} { // of the directory of a read-only file
-		directory := killed(t)
-		files, err := filepath.Glob(filepath.Join(directory, "*"))
-		program.Must(t, err)
-		for _, path := range append(files, directory) {
+	for _, mode := range []os.FileMode{0o755, 0o555, 0} { // of the directory of a read-only file; 0: of a read-only file system
+		directory := program.SharedDirectory(t, os.Geteuid())
+		p := program.Serve(t, "DATA_DIR="+directory)
+		p.Create(t, "Ada", "ada@example.org")
+		p.Kill(t)
+		if mode == 0 {
+			mounted := t.TempDir()
+			program.Mount(t, "--bind", directory, mounted)
+			program.Mount(t, "-o", "remount,ro,bind", mounted)
+			program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+mounted), mounted, "read-only")
+			continue
+		}
+		for _, name := range append(program.NamesIn(t, directory), ".") {
+			path := filepath.Join(directory, name)
 			program.Must(t, errors.Join(os.Chown(path, nobody, nobody), os.Chmod(path, 0o444)))
 		}
 		program.Must(t, os.Chmod(directory, mode))
 		program.ExpectRefusal(t, program.LaunchAs(t, nobody, program.Path(), "DATA_DIR="+directory), directory, "writ")
 	}
-	for _, wal := range []bool{true, false} {
-		directory, mounted := killed(t), t.TempDir()
-		if !wal {
-			program.Serve(t, "DATA_DIR="+directory).Stop(t)
-		}
-		program.Mount(t, "--bind", directory, mounted)
-		program.Mount(t, "-o", "remount,ro,bind", mounted)
-		program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+mounted), mounted, "read-only")
-	}
-}
-
-func TestAPortThatNeedsRightsIsNotSaidToBeTaken(t *testing.T) {
-	t.Parallel()
-	program.NeedsRoot(t) // to become another user
-	first := strings.TrimSpace(program.ReadFile(t, "/proc/sys/net/ipv4/ip_unprivileged_port_start"))
-	if number, err := strconv.Atoi(first); err != nil || number <= 80 {
-		t.Skipf("anybody may listen on port 80 here: %q, %v", first, err)
-	}
-	p := program.LaunchAs(t, nobody, program.Path(), "DATA_DIR="+program.SharedDirectory(t, nobody), "PORT=80")
-	program.ExpectRefusal(t, p, "cannot listen on port 80", "permission denied", "1024", "NET_BIND_SERVICE")
-	program.Forbid(t, p.Log(), "program that has it")
 }
 
 // As root the program reads what only root may read, the keys. Then it becomes another user, without root's groups, and cannot
@@ -256,21 +196,6 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 		const want = "…Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:…"
 		program.Expect(t, "who serves", status, want)
 	}
-}
-
-// In a user namespace, root is an ordinary user outside, and another uid may not exist: the error says what to do, and that
-// works.
-func TestStartedAsTheRootOfANamespaceItSaysHowToStayRoot(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Files)
-	script := filepath.Join(t.TempDir(), "namespace")
-	program.Must(t, os.WriteFile(script, []byte("#!/bin/sh\nexec unshare --user --map-root-user "+program.Path()+"\n"), 0o755))
-	if err := exec.Command("unshare", "--user", "--map-root-user", "true").Run(); err != nil {
-		t.Skipf("no user namespaces here: %v", err)
-	}
-	program.ExpectRefusal(t, program.Launch(t, script, "RUN_AS=65532"), "cannot become uid 65532", "set RUN_AS=0")
-	p := program.Start(t, script, "RUN_AS=0")
-	p.Create(t, "Ada", "ada@example.org")
 }
 
 // What root made in a data directory, and a directory for backups that root owns, are handed over. So are the files of a

@@ -37,46 +37,30 @@ func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 	for _, bad := range []struct{ name, settings, says string }{
 		{"a value that is none", "PORT=abc", "PORT is…abc…65535"},
 		{"a port that is taken", "PORT=" + port, port + "…address already in use…set PORT"},
-		{"an admin port that is taken", "ADMIN_PORT=" + port, "address already in use…set ADMIN_PORT"},
 		{"an address of another machine", "LISTEN_ADDRESS=192.0.2.1", "192.0.2.1…cannot assign requested address…LISTEN_ADDRESS"},
+		{"an address within the container", "PUBLISH=127.0.0.1:3000|LISTEN_ADDRESS=127.0.0.1",
+			"LISTEN_ADDRESS is…127.0.0.1…, which nobody outside of the container reaches: with compose, set PUBLISH instead"},
 		{"a pipe of keys", "API_KEY_FILE=" + pipe, "the file that API_KEY_FILE " + noFile},
-		{"a pipe with the database", "DATABASE_URL_FILE=" + pipe, "the file that DATABASE_URL_FILE " + noFile},
-		{"an empty variable", "DATABASE_URL=", "DATABASE_URL is set and empty"},
 		{"no such file", "DATABASE_URL_FILE=/gone/" + databasePassword, "DATABASE_URL_FILE names cannot be read"},
-		{"both", url + "@127.0.0.1/users|DATABASE_URL_FILE=" + file("url", "x"), "DATABASE_URL and DATABASE_URL_FILE are both set"},
 		{"another kind of database", "DATABASE_URL=mysql://a:" + databasePassword + "@b/c", "it must be one line, postgres://"},
-		{"a space", url + " @127.0.0.1/users", "DATABASE_URL…%20"},
 		{"two lines", "DATABASE_URL_FILE=" + file("lines", "postgres://a\npostgres://"+databasePassword),
 			"DATABASE_URL cannot be used: it must be one line"},
 		{"an @ in the password", url + "@x@127.0.0.1/users", "%40"},
-		{"a / in the password", url + "/x@127.0.0.1/users", "%2F"},
-		{"a # in the password", url + "#x@127.0.0.1/users", "%23"},
-		{"no port", url + "@127.0.0.1:port/users", "URL"},
 		{"a parameter", url + "@127.0.0.1/users?sslmode=perhaps", "sslmode"},
-		{"half an IPv6 address", "DATABASE_URL=postgres://[", "DATABASE_URL…%5B"},
 		{"backups of the file", url + "@127.0.0.1/users|BACKUP_EVERY=24h", "BACKUP_EVERY…pg_dump"},
-		{"an empty key", "API_KEY=", "API_KEY is set and has no key"},
-		{"only a comment", "API_KEY=#" + fullKey, "API_KEY is set and has no key"},
 		{"a file with a malformed line of keys", "API_KEY_FILE=" + file("malformed", otherKey+"\n# for HR\nhr-sync "+fullKey+" 2027-02-29\n"),
 			"line 3 of API_KEY_FILE has something else than a date"},
 		{"both forms of keys", "API_KEY=" + fullKey + "|API_KEY_FILE=" + file("good", fullKey), "API_KEY and API_KEY_FILE are both set"},
-		{"an empty file of keys", "API_KEY_FILE=" + file("empty", "\r\n"), "API_KEY_FILE is set and has no key"},
 		{"the key where the file belongs", "API_KEY_FILE=" + fullKey, "API_KEY_FILE names cannot be read"},
 		{"only a key that reads", "API_READ_KEY=" + readKey, "API_READ_KEY is set without API_KEY"},
 		{"one key in both", "API_KEY_FILE=" + file("good", fullKey) + "|API_READ_KEY=" + fullKey,
 			"line 1 of API_READ_KEY has a key that is already listed"},
 		{"one key for a program and a proxy", "API_KEY=" + fullKey + "|PROXY_KEY=" + fullKey, "line 1 of PROXY_KEY has a key that is already listed"},
-		{"an empty key of a proxy", "PROXY_KEY=", "PROXY_KEY is set and has no key"},
-		{"the name of its setting before a proxy's key", "PROXY_KEY=PROXY_KEY=" + fullKey, "behind the name of its setting"},
 		{"a header of people without a proxy", "PERSON_HEADER=Remote-User", "PERSON_HEADER is…Remote-User… without PROXY_KEY"},
-		{"a header of groups without a proxy", "PERSON_GROUPS_HEADER=Groups", "PERSON_GROUPS_HEADER is…Groups… without PROXY_KEY"},
-		{"writers without a proxy", "API_KEY=" + fullKey + "|PERSON_WRITERS=ada", "PERSON_WRITERS is…ada… without PROXY_KEY"},
 		{"a header that is none", proxied + "PERSON_HEADER=Remote User", "PERSON_HEADER is…Remote User…: it must be the name of a header"},
 		{"a header that has another meaning", proxied + "PERSON_GROUPS_HEADER=x-api-key", "PERSON_GROUPS_HEADER is…x-api-key…: it must"},
-		{"one header for both", proxied + "PERSON_HEADER=remote-groups", "PERSON_GROUPS_HEADER is…Remote-Groups…, and PERSON_HEADER is the same"},
 		{"no writers", proxied + "PERSON_WRITERS=", "PERSON_WRITERS is…: it must be names"},
 		{"an empty writer", proxied + "PERSON_WRITERS=ada,,bob", "PERSON_WRITERS is…ada,,bob…: it must be names"},
-		{"an empty group", proxied + "PERSON_WRITERS=ada,group:", "PERSON_WRITERS is…ada,group:…: it must be names"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,19 +83,14 @@ func TestAFileThatCannotBeUsedEndsTheStart(t *testing.T) {
 	program.Must(t, os.Mkdir(filepath.Join(wal, "users.db-wal"), 0o755))
 	long := filepath.Join(t.TempDir(), strings.Repeat("a", 250), strings.Repeat("b", 250))
 	const isDirectory = " is a directory: move it away, or set DATA_DIR to another directory"
-	for directory, says := range map[string]string{
-		"/dev/null":  "/dev/null…directory",
-		"/proc/none": "/proc/none…DATA_DIR",
-		long:         long + "/users.db…too long for SQLite, which takes 504 bytes",
-		text:         "users.db…not an SQLite database…DATA_DIR",
-		file:         filepath.Join(file, "users.db") + isDirectory,
-		wal:          filepath.Join(wal, "users.db-wal") + isDirectory,
+	for directory, says := range map[string][]string{
+		"/proc/none": {"/proc/none", "DATA_DIR"},
+		long:         {long + "/users.db", "too long for SQLite, which takes 504 bytes"},
+		text:         {"users.db", "not an SQLite database", "DATA_DIR"},
+		file:         {filepath.Join(file, "users.db") + isDirectory},
+		wal:          {filepath.Join(wal, "users.db-wal") + isDirectory},
 	} {
-		p := program.Launch(t, program.Path(), "DATA_DIR="+directory)
-		program.ExpectRefusal(t, p, strings.Split(says, "…")...)
-		if strings.Contains(says, isDirectory) {
-			program.Forbid(t, p.Log(), "chown")
-		}
+		program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+directory), says...)
 	}
 }
 
@@ -122,15 +101,6 @@ func TestAMistypedSettingIsNamedAndItsValueIsNot(t *testing.T) {
 	_, says, _ := program.Run(t, []string{"DATA_DRI=/secret"}, "index-search")
 	program.Expect(t, "a command", says, `…variable=DATA_DRI help="did you mean DATA_DIR?"…`)
 	program.Forbid(t, p.Log()+says, "secret")
-}
-
-func TestBackupsOfPostgreSQLAreForItsOwnTools(t *testing.T) {
-	t.Parallel()
-	for _, command := range []string{"backup", "restore"} {
-		done := program.RunWith(t, []string{"DATABASE_URL=postgres://users:" + databasePassword + "@127.0.0.1:1/users"}, nil, command, "-")
-		done.ExpectMistake(t, "DATABASE_URL is set", "pg_dump", "pg_restore")
-		program.Forbid(t, done.Stderr, "hunter2")
-	}
 }
 
 func TestACommandThatCannotFindItsDatabaseFails(t *testing.T) {
@@ -148,6 +118,11 @@ func TestACommandThatCannotFindItsDatabaseFails(t *testing.T) {
 		program.RunCommand(t, directory, nil, strings.Fields(command)...).ExpectFailure(t, "… "+missing+"…", "there is no database "+missing)
 	}
 	program.ExpectNoDirectory(t, directory)
+	for _, command := range []string{"backup", "restore"} { // PostgreSQL has its own tools
+		done := program.RunWith(t, []string{"DATABASE_URL=postgres://users:" + databasePassword + "@127.0.0.1:1/users"}, nil, command, "-")
+		done.ExpectMistake(t, "DATABASE_URL is set", "pg_dump", "pg_restore")
+		program.Forbid(t, done.Stderr, "hunter2")
+	}
 }
 
 // A server that is not there yet is waited for, so that both can be started at once. A signal ends the wait.
@@ -176,36 +151,29 @@ func askFor(t *testing.T, p *program.Program, host, target string) program.Answe
 
 func TestAnotherHostIsRefused(t *testing.T) {
 	t.Parallel()
-	p := program.Serve(t, "ALLOWED_HOSTS=users.example.org, LOCALHOST,::1,192.0.2.1")
-	for _, host := range []string{"users.example.org", "users.example.org.", "Users.Example.Org:3000", "localhost:80", "[::1]:3000",
-		"[0::1]", "[0:0:0:0:0:0:0:1]:80", "192.0.2.1", "192.0.2.1:1"} {
+	p := program.Serve(t, "ALLOWED_HOSTS=users.example.org, LOCALHOST,::1,192.0.2.1", "ADMIN_PORT=0")
+	for _, host := range []string{"users.example.org.", "Users.Example.Org:3000", "localhost:80", "[::1]:3000", "[0:0:0:0:0:0:0:1]:80", "192.0.2.1"} {
 		askFor(t, p, host, "GET /api/users").Expect(t, 200, "[]")
 	}
 	const refusal = `{"error":"This service does not answer for the host \"evil.example\""}`
-	for _, host := range []string{"evil.example", "evil.example:3000"} {
-		for _, target := range []string{"GET /api/users", "POST /api/users", "DELETE /api/users/1", "GET /", "BREW /x"} {
-			askFor(t, p, host, target).Expect(t, 421, refusal)
-		}
-		askFor(t, p, host, "GET /health").Expect(t, 200, `{"status":"ok"}`)
+	for _, target := range []string{"GET /api/users", "POST /api/users", "DELETE /api/users/1", "GET /", "BREW /x"} {
+		askFor(t, p, "evil.example:3000", target).Expect(t, 421, refusal)
 	}
+	askFor(t, p, "evil.example", "GET /health").Expect(t, 200, `{"status":"ok"}`)
 	for _, host := range []string{"127.0.0.1", "users.example.org.evil.example", "evil-users.example.org", "[::2]", ""} {
 		askFor(t, p, host, "GET /api/users").Expect(t, 421, "…")
 	}
-	p.Stop(t) // every line is written
-	program.Forbid(t, p.Log(), "evil")
-}
-
-// Figures and profiles are for no other site either. Probes call the service by its address, and learn nothing.
-func TestAnotherHostIsRefusedOnTheAdminPort(t *testing.T) {
-	t.Parallel()
-	admin := program.Admin(t, program.Serve(t, "ADMIN_PORT=0", "ALLOWED_HOSTS=a.example"))
+	// Figures and profiles are for no other site either. Probes call the service by its address, and learn nothing.
+	admin := program.Admin(t, p)
 	for path, status := range map[string]int{"/metrics": 200, "/debug/pprof/cmdline": 200, "/nothing": 404} {
 		askFor(t, admin, "evil.example:9090", "GET "+path).Expect(t, 421, `…"evil.example"…`)
-		askFor(t, admin, "A.example:9090", "GET "+path).Expect(t, status, "…")
+		askFor(t, admin, "localhost:9090", "GET "+path).Expect(t, status, "…")
 	}
 	for _, path := range []string{"/livez", "/readyz"} {
 		askFor(t, admin, "evil.example:9090", "GET "+path).Expect(t, 200, "ok\n")
 	}
+	p.Stop(t) // every line is written
+	program.Forbid(t, p.Log(), "evil")
 }
 
 func TestTheAdminPortIsApart(t *testing.T) {
@@ -249,12 +217,8 @@ func TestOneAddressIsListenedTo(t *testing.T) {
 		}
 		_ = probe.Close()
 		port := expectListening(t, program.Serve(t, "LISTEN_ADDRESS="+address), shown)
-		for called, want := range map[string]int{address: 0, elsewhere: 1} {
-			stdout, stderr, code := program.Run(t, []string{"PORT=" + port, "LISTEN_ADDRESS=" + called}, "healthcheck")
-			if code != want || code == 0 && !strings.Contains(stdout, "http://"+shown+":"+port+"/health") {
-				t.Errorf("the health check of %s ends with %d, %q and %q", called, code, stdout, stderr)
-			}
-		}
+		check := program.RunWith(t, []string{"PORT=" + port, "LISTEN_ADDRESS=" + address}, nil, "healthcheck")
+		program.Expect(t, "the health check", check, program.Outcome{Stdout: "healthy: http://" + shown + ":" + port + "/health answered 200 OK\n"})
 	}
 }
 
@@ -263,12 +227,11 @@ func TestTheFirstLineSaysWhatIsOn(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	program.WriteFile(t, keys, "full-key-0123456789\nother-key-0123456789\n")
 	for name, c := range map[string]struct{ settings, says string }{
-		"nothing":     {"A=b", "address=http://…database=… keys=0 read_keys=0 backups=off fields=name,email…"},
-		"a NODE_ENV":  {"NODE_ENV=development", "node_env=development keys=0"},
-		"keys":        {"API_KEY_FILE=" + keys + "|API_READ_KEY=read-key-0123456789", " keys=2 read_keys=1 "},
-		"fields":      {"USER_FIELDS= room ,\tcity", ",room,city\n"},
-		"other names": {"USER_FIELDS=group,null,orders,e,a_1,b__2_", ",group,null,orders,e,a_1,b__2_\n"},
-		"32 fields":   {"USER_FIELDS=" + numbered(31) + "," + longName, "," + numbered(31) + "," + longName + "\n"},
+		"nothing":    {"A=b", "address=http://…database=… keys=0 read_keys=0 backups=off fields=name,email…"},
+		"a NODE_ENV": {"NODE_ENV=development", "node_env=development keys=0"},
+		"keys":       {"API_KEY_FILE=" + keys + "|API_READ_KEY=read-key-0123456789", " keys=2 read_keys=1 "},
+		"fields":     {"USER_FIELDS= room ,\tcity", ",room,city\n"},
+		"32 fields":  {"USER_FIELDS=" + numbered(31) + "," + longName, "," + numbered(31) + "," + longName + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -284,10 +247,9 @@ func TestTheFirstLineSaysWhatIsOn(t *testing.T) {
 func TestTheFirstStartMakesTheDirectoryAndTheDatabase(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	for _, name := range []string{"not/there yet", "what?", "#1", "100%41", "a&_pragma=c"} {
+	for _, name := range []string{"not/there yet", "what?#1", "100%41&_pragma=c"} {
 		directory := filepath.Join(t.TempDir(), name)
 		p := program.Serve(t, "DATA_DIR="+directory)
-		p.Create(t, "Ada", "ada@example.org")
 		p.WaitForLog(t, directory+"/users.db")
 		program.ExpectNames(t, directory, "users.db", "users.db-shm", "users.db-wal")
 	}
@@ -318,10 +280,9 @@ func TestUsersAndTheNextIDAreTheSameAfterARestart(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
 	last := p.Create(t, "Alan", "alan@example.org")
-	before := p.Do(t, "GET", "/api/users/1", "").Body
 	p.Delete(t, last)
-	p.Stop(t)
-	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	again.Do(t, "GET", "/api/users", "").Expect(t, 200, "["+before+"]")
-	program.Expect(t, "the id after a deletion of the last", again.Create(t, "Next", "next@example.org"), last+1)
+	before := p.Do(t, "GET", "/api/users", "").Body
+	p = p.Again(t)
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before)
+	program.Expect(t, "the id after a deletion of the last", p.Create(t, "Next", "next@example.org"), last+1)
 }

@@ -99,6 +99,13 @@ func (p *Program) Ask(t testing.TB, request, body string, header ...string) Answ
 	return p.Do(t, method, path, body, append(lines[1:], header...)...)
 }
 
+// Begin is Ask beside the test.
+func (p *Program) Begin(t testing.TB, request, body string, header ...string) <-chan Answer {
+	answered := make(chan Answer, 1)
+	go func() { answered <- p.Ask(t, request, body, header...) }()
+	return answered
+}
+
 // Next returns the query of the page that follows this one, by its Link, or "".
 func (a Answer) Next() string {
 	query, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Link"), "<"), ">")
