@@ -128,44 +128,6 @@ var syncs = map[string]func(p *provider, directory []person){
 		p.expect(200, "GET", "/Groups?startIndex=1&count=1000", nil)
 		p.replace(directory)
 	},
-
-	// github.com/nextcloud/scim_client at ca2750a, ScimApiService.php: what PUT and POST send has no displayName. Then come groups.
-	"Nextcloud": func(p *provider, directory []person) {
-		p.expect(200, "GET", "/ServiceProviderConfig", nil)
-		for _, who := range directory {
-			p.store(who, p.find("externalId eq %q or userName eq %q", who.externalID, who.externalID), map[string]any{
-				"schemas": []string{core}, "active": who.active, "externalId": who.externalID, "userName": who.externalID,
-				"name":   map[string]any{"familyName": who.family, "givenName": who.given},
-				"emails": []any{map[string]any{"value": who.email}},
-			})
-		}
-		p.expect(200, "GET", "/Groups?filter="+url.QueryEscape(`externalId eq "admin"`), nil)
-	},
-	// github.com/sebadob/rauthy at f622330, clients_scim.rs: the displayName is the email.
-	"rauthy": func(p *provider, directory []person) {
-		for _, who := range directory {
-			id := p.find("externalId eq %q", who.externalID)
-			if id == "" {
-				id = p.find("userName eq %q", who.email)
-			}
-			p.store(who, id, map[string]any{
-				"schemas": []string{core}, "id": id, "externalId": who.externalID, "userName": who.email, "displayName": who.email,
-				"name":   map[string]any{"familyName": who.family, "givenName": who.given},
-				"active": who.active, "emails": []any{map[string]any{"value": who.email, "primary": true}}, "roles": []any{},
-			})
-		}
-	},
-}
-
-// store replaces the user with an id, or creates one.
-func (p *provider) store(who person, id string, body map[string]any) {
-	p.t.Helper()
-	if id == "" {
-		delete(body, "id")
-		p.ids[who.externalID] = p.expect(201, "POST", "/Users", body)["id"].(string)
-	} else {
-		p.expect(200, "PUT", "/Users/"+id, body)
-	}
 }
 
 // replace replaces the users that are known, and creates the others.
@@ -186,47 +148,40 @@ func TestADirectoryIsKept(t *testing.T) {
 	t.Parallel()
 	for name, sync := range syncs {
 		for _, fields := range []string{needed, all} {
-			nameOf := person.name
-			if name == "rauthy" {
-				nameOf = func(who person) string { return who.email }
-				if fields == needed {
-					continue // it sends the names in attributes that no field holds
-				}
-			}
 			t.Run(name+" with "+fields, func(t *testing.T) {
 				t.Parallel()
 				users := program.Serve(t, "USER_FIELDS="+fields)
 				p := &provider{t, users, map[string]string{}}
 				ada, alan := person{"a-1", "Ada", "Lovelace", "ada@example.org", true}, person{"b-2", "Alan", "Turing", "alan@example.org", true}
-				var feed []string
-				bring := func(what string, feedHas ...string) {
+				feed := ""
+				bring := func(what, entries string) {
 					t.Helper()
-					feed = append(feed, feedHas...)
+					feed += entries
 					directory := []person{ada, alan}
 					for _, again := range []string{"", ", again"} {
 						sync(p, directory)
 						var want []string
 						for _, who := range directory {
 							want = append(want, fmt.Sprintf(`{"id":%s,"name":"%s","email":"%s","created_at":"T","external_id":"%s","active":"%t"…}`,
-								p.ids[who.externalID], nameOf(who), who.email, who.externalID, who.active))
+								p.ids[who.externalID], who.name(), who.email, who.externalID, who.active))
 						}
 						program.Expect(t, "the users after "+what+again, send(t, users, "GET /api/users", ""), "200 ["+strings.Join(want, ",")+"]")
 						expectFeed(t, users, what+again, feed)
 					}
 				}
-				bring("the first synchronisation", "created 1", "created 2")
+				bring("the first synchronisation", " created 1 created 2")
 				ada.family = "King"
-				bring("a change of name", "changed 1")
+				bring("a change of name", " changed 1")
 				ada.email = "Ada.King@example.org"
-				bring("a change of email", "changed 1")
+				bring("a change of email", " changed 1")
 				alan.active = false
-				bring("a deactivation", "changed 2")
+				bring("a deactivation", " changed 2")
 				alan.active = true
-				bring("a reactivation", "changed 2")
+				bring("a reactivation", " changed 2")
 				p.expect(204, "DELETE", "/Users/"+p.ids["b-2"], nil)
 				p.expect(404, "DELETE", "/Users/"+p.ids["b-2"], nil)
 				delete(p.ids, "b-2")
-				bring("a deletion, and a new user", "deleted 2", "created 3")
+				bring("a deletion, and a new user", " deleted 2 created 3")
 			})
 		}
 	}
@@ -235,13 +190,13 @@ func TestADirectoryIsKept(t *testing.T) {
 var feedEntry = regexp.MustCompile(`"op":"(\w+)","id":(\d+)`)
 
 // expectFeed compares all entries of the feed.
-func expectFeed(t *testing.T, p *program.Program, when string, want []string) {
+func expectFeed(t *testing.T, p *program.Program, when, want string) {
 	t.Helper()
-	var got []string
-	program.WaitFor(t, "the feed has all changes", func() bool {
-		got = nil
+	got := ""
+	program.WaitFor(t, "the feed has all changes", func() bool { // on PostgreSQL other tests may hold it back
+		got = ""
 		for _, entry := range feedEntry.FindAllStringSubmatch(p.Do(t, "GET", "/api/changes", "").Body, -1) {
-			got = append(got, entry[1]+" "+entry[2])
+			got += " " + entry[1] + " " + entry[2]
 		}
 		return len(got) >= len(want)
 	})

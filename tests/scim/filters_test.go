@@ -45,14 +45,11 @@ func serveDirectory(t *testing.T) *program.Program {
 
 // filters are filters, and the ids of the users that they find.
 var filters = []struct{ name, filter, ids string }{
-	{"an equal text", `userName eq "ada"`, "1"},
 	{"the case of a text counts", `externalId eq "A1"`, "10"},
 	{"another text, or none", `externalId ne "a1"`, "2 3 4 10"},
 	{"a part of a text", `displayName co "a"`, "1 2 3 10"},
-	{"whose case counts", `displayName co "A"`, "1 2"},
 	{"the beginning of a text", `displayName sw "A"`, "1 2"},
 	{"the end of a text", `title ew "s"`, "1"},
-	{"the end of a longer text", `title ew "and and"`, ""},
 	{"an empty text has all of these", `title co "" and title sw "" and title ew ""`, "1 2 3 4 10"},
 	{"a text that is there", `title pr`, "1 4 10"},
 	{"no text is an empty one", `title eq ""`, "2 3"},
@@ -60,37 +57,25 @@ var filters = []struct{ name, filter, ids string }{
 	{"texts are in the order of their bytes", `displayName gt "Grace"`, "4 10"},
 	{"no text is in none", `title lt "z" or title ge ""`, "1 4 10"},
 	{"at least, of an email, too, where it stands for a userName", `userName ge "ada"`, "1 3 4"},
-	{"less", `userName lt "Alan"`, "10"},
-	{"at most", `userName le "Alan"`, "2 10"},
-	{"a percent sign is no pattern", `externalId co "%"`, "4"},
-	{"nor is an underscore in an attribute of the extension", enterprise + `:employeeNumber co "_"`, "4"},
 	{"in any letter case", strings.ToUpper(enterprise) + `:DEPARTMENT pr`, "1 4"},
 	{"numbers in texts are texts", enterprise + `:employeeNumber lt "7"`, "2"},
-	{"an id", `id eq "10"`, "10"},
 	{"in another form it is nobody's", `id eq "010" or id eq "x"`, ""},
 	{"and not somebody's, either", `id ne "010"`, "1 2 3 4 10"},
 	{"ids are in the order of numbers", `id gt "2" and id lt "10"`, "3 4"},
-	{"also where they are far", `id le "9223372036854775807" and id ge "-5"`, "1 2 3 4 10"},
 	{"every user has one", `id pr`, "1 2 3 4 10"},
 	{"its beginning", `id sw "1"`, "1 10"},
 	{"active is true unless the field is false", `active eq true`, "1 3 4"},
 	{"or false", `active eq false`, "2 10"},
-	{"or not true", `active ne true`, "2 10"},
-	{"or a text in any case", `active eq "False"`, "2 10"},
 	{"every user is active or not", `active pr`, "1 2 3 4 10"},
 	{"a time", `meta.created eq "2026-01-02T03:04:05Z"`, "3"},
 	{"in another zone", `meta.created eq "2026-01-02T04:04:05+01:00"`, "3"},
 	{"from a time on", `meta.created ge "2026-01-02T03:04:05.000Z"`, "3 4 10"},
-	{"after it", `meta.created gt "2026-01-02T03:04:05Z"`, "4 10"},
 	{"between two times", `meta.created gt "2024-12-31T00:00:00Z" and meta.created lt "2026-01-01T00:00:00Z"`, "2"},
-	{"up to a time", `meta.created le "2025-01-02T03:04:05Z"`, "1 2"},
 	{"every user has one", `meta.created pr`, "1 2 3 4 10"},
 	{"an email", `emails eq "alan@x.org"`, "2"},
-	{"by its part", `emails.value eq "alan@x.org"`, "2"},
 	{"whose case counts without an index that ignores it", `emails.value eq "ada@x.org"`, ""},
 	{"the end of an email", `emails.value ew "@x.org"`, "1 2"},
 	{"of the type work", `emails[type eq "work" and value co "@y.org"]`, "3 4"},
-	{"of another type", `emails[type eq "home"]`, ""},
 	{"of another type or with a value", `emails[type eq "home" or value sw "z"]`, "4"},
 	{"not of another type", `emails[not (type eq "home")]`, "1 2 3 4"},
 	{"any that is shown", `emails pr and emails.value pr and emails[type pr] and emails.primary pr`, "1 2 3 4"},
@@ -98,39 +83,22 @@ var filters = []struct{ name, filter, ids string }{
 	{"none", `not (emails pr) and emails.value eq "" and emails ne "alan@x.org" and emails.type ne "work" and emails.type eq ""`, "10"},
 	{"null is no value", `title eq null or emails EQ null`, "2 3 10"},
 	{"and what is not null is one", `title ne  null and userName ne null`, "1 4 10"},
-	{"of an email", `emails[type eq "work"].value eq null or emails[value eq null]`, "10"},
 	{"of an id, or whether somebody is active", `id eq null or active eq null or meta.created eq null or meta.resourceType eq null`, ""},
-	{"null in quotes is text", `title eq "x eq null"`, ""},
-	{"in the extension", `not (` + enterprise + `:department eq null)`, "1 4"},
 	{"every user is a User", `meta.resourceType eq "User" and meta.resourceType pr`, "1 2 3 4 10"},
 	{"and nothing else", `meta.resourceType eq "Group" or meta.resourceType ne "User"`, ""},
-	{"with the schema before it", core + `:meta.resourceType eq "User" and ` + core + `:emails.primary eq true`, "1 2 3 4"},
 	{"of the one that is primary", `emails[primary eq true and value eq "zoe@y.org"]`, "4"},
-	{"as a text", `emails[primary eq "True"].value eq "zoe@y.org"`, "4"},
 	{"as Entra ID asks", `Emails[Type eq "Work"].Value eq "alan@x.org"`, "2"},
-	{"within others", `not (emails[type eq "work"].value eq "alan@x.org") and userName pr`, "1 3 4 10"},
 	{"the type alone", `emails.type eq "work" and emails.primary eq true`, "1 2 3 4"},
-	{"another type alone", `emails.type ne "work" or emails.type eq "home"`, "10"},
-	{"the formatted name", `name.formatted eq "Ada King"`, "1"},
 	{"a part of the name", `name.givenName pr and name.familyName eq "King"`, "1"},
-	{"one that is not there", `name.familyName ne "King"`, "2 3 4 10"},
-	{"a letter beyond ASCII", `name.familyName eq "é"`, "10"},
 	{"an escape", `name.familyName eq "\u00e9"`, "10"},
 	{"of quotes and backslashes", `displayName eq "Zo\u00EB \"Z\" \\"`, "4"},
-	{"a backslash before a u is no escape", `displayName eq "\\u00e9"`, ""},
 	{"a NUL", `displayName eq "a\u0000" or displayName gt "z\u0000" or displayName co "\u0000"`, ""},
-	{"words and brackets in quotes are text", `title eq "( [" or title eq "and" or ` + enterprise + `:department eq "a eq \"b\""`, "4 10"},
 	{"the schema before an attribute", core + `:userName EQ "ada"`, "1"},
-	{"and before an email", core + `:emails[type eq "work"].value eq "alan@x.org"`, "2"},
-	{"Nextcloud's question", `externalId eq "ada" or userName eq "ada"`, "1"},
 	{"and, or and not in any letter case", `TITLE PR AND NOT (title EQ "and") OR userName eq "Alan"`, "1 2 10"},
 	{"and binds closer than or", `userName eq "Alan" or userName eq "ada" and title eq "x"`, "2"},
 	{"unless brackets say otherwise", `(userName eq "Alan" or userName eq "ada") and title pr`, "1"},
 	{"not is the complement, also of nothing", `not (title eq "Countess")`, "2 3 4 10"},
-	{"not of not", `not(not (title co "o"))`, "1"},
-	{"what contradicts itself", `id eq "1" and id eq "2"`, ""},
 	{"blanks where there may be some", `  userName   eq    "ada"  `, "1"},
-	{"a long text", `userName eq "` + strings.Repeat("a", 20_000) + `"`, ""},
 	{"50 comparisons", strings.Repeat(enterprise+`:employeeNumber eq "7" or `, 49) + `id eq "2"`, "1 2"},
 	{"50 brackets", strings.Repeat("(", 50) + `id eq "2"` + strings.Repeat(")", 50), "2"},
 }
@@ -152,27 +120,24 @@ func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"Ada@x","external_id":"a"}`)
 	for name, filters := range map[string][]string{
 		"what is no filter": {
-			"", " ", "userName", "userName eq", `userName eq ""Ada@x""`, `userName eq Ada@x`, `userName eq "Ada@x`, `userName is "Ada@x"`,
-			`userName eq {}`, "userName eq \"Ada@x\"\n", "userName\teq \"Ada@x\"", `userName eq "x" and`, `and userName eq "x"`, `userName eq"x"`,
-			`userName eq "x" userName eq "y"`, `userName eq "x" xor userName eq "y"`, `(userName eq "x"`, `userName eq "x")`, `not userName eq "x"`,
+			"", "userName eq", `userName eq Ada@x`, `userName eq "Ada@x`, `userName is "Ada@x"`, `userName eq {}`, "userName\teq \"Ada@x\"",
+			`userName eq "x" and`, `userName eq"x"`, `userName eq "x" userName eq "y"`, `(userName eq "x"`, `userName eq "x")`, `not userName eq "x"`,
 			`userName eq "\x"`, "userName eq \"\t\"", `userName eq "\u00g0"`, `emails] eq "x"`, `emails[type eq "work".value eq "x"`, `emails[] pr`,
 		},
 		"an attribute that no field holds": {
-			`title eq "x"`, `nickName pr`, `name eq "x"`, `name.givenName eq "x"`, `password eq "x"`, `schemas eq "` + core + `"`, `active.x eq true`,
-			`meta.lastModified gt "2026-01-01T00:00:00Z"`, `meta pr`, `meta.x eq null`, `emails.display eq "x"`, `emails[display pr]`,
-			`urn:x:userName eq "x"`, enterprise + `:department pr`, `externalId[type eq "work"]`, `room eq "x"`, `user_name eq "x"`, `x`,
-			`userName eq "Ada@x" or title eq "x"`, `not (title pr)`, `emails[title pr]`, `urn:ietf:params:scim:schemas:core:2.0:User eq "x"`,
+			`title eq "x"`, `name eq "x"`, `name.givenName eq "x"`, `schemas eq "` + core + `"`, `active.x eq true`, `meta pr`, `meta.x eq null`,
+			`meta.lastModified gt "2026-01-01T00:00:00Z"`, `emails.display eq "x"`, `emails[display pr]`, `urn:x:userName eq "x"`,
+			enterprise + `:department pr`, `externalId[type eq "work"]`, `user_name eq "x"`, `userName eq "Ada@x" or title eq "x"`, `not (title pr)`,
 		},
 		"a value of another type": {
-			`userName eq 1`, `userName eq true`, `userName co null`, `userName gt null`, `meta.resourceType eq true`, `meta.resourceType co "U"`, `emails.type eq true`, `externalId gt 7`, `id eq 1`, `id gt "x"`, `id lt "1.5"`,
-			`id ge ""`, `active eq 1`, `active eq "yes"`, `active gt true`, `active co "t"`, `active sw true`, `meta.created gt "x"`,
-			`meta.created gt 7`, `meta.created ge "2026-02-31T00:00:00Z"`, `meta.created eq ""`, `meta.created co "2026"`, `emails.primary eq "x"`,
-			`emails.primary co true`, `emails[primary eq 1]`, `emails.type eq 1`, `emails.type co "w"`, `meta.created sw "2026-01-01"`,
+			`userName eq 1`, `userName eq true`, `userName co null`, `meta.resourceType eq true`, `meta.resourceType co "U"`, `emails.type eq true`,
+			`id eq 1`, `id gt "x"`, `id ge ""`, `active eq 1`, `active eq "yes"`, `active gt true`, `active co "t"`, `meta.created gt "x"`,
+			`meta.created gt 7`, `meta.created ge "2026-02-31T00:00:00Z"`, `meta.created co "2026"`, `emails.primary eq "x"`, `emails.primary co true`,
+			`emails[primary eq 1]`, `emails.type co "w"`,
 		},
 		"what takes the parser long": {
 			strings.Repeat("(", 51) + `id eq "1"` + strings.Repeat(")", 51), strings.Repeat(`id eq "1" or `, 50) + `id eq "1"`,
-			strings.Repeat("(", 8000), strings.Repeat("emails[", 2000) + `type eq "work"`, strings.Repeat("a", 20_000) + ` eq "x"`,
-			strings.Repeat(" ", 9000) + `id eq "1" or` + strings.Repeat(" ", 9000) + `id eq "1"`,
+			strings.Repeat("(", 8000), strings.Repeat("emails[", 2000) + `type eq "work"`, strings.Repeat(" ", 9000) + `id eq "1" or` + strings.Repeat(" ", 9000) + `id eq "1"`,
 		},
 	} {
 		for _, filter := range filters {
@@ -206,10 +171,8 @@ func TestAListWithoutAFilterHasTheUsersThatTheProviderKnows(t *testing.T) {
 	p := servePeople(t)
 	expect(t, p, exchange{"all", "GET /Users", "", "200 " + list(2, 1, ada, alan)},
 		exchange{"the second", "GET /Users?startIndex=2&count=1", "", "200 " + list(2, 2, alan)},
-		exchange{"beyond the end", "GET /Users?startIndex=3", "", "200 " + list(2, 3)},
 		exchange{"far beyond it", "GET /Users?startIndex=9223372036854775807", "", "200 " + list(2, 2147483647)},
 		exchange{"before the beginning", "GET /Users?startIndex=-7&count=5000", "", "200 " + list(2, 1, ada, alan)},
-		exchange{"only counted", "GET /Users?count=0", "", "200 " + list(2, 1)},
 		exchange{"a count below 0 is 0", "GET /Users?count=-1", "", "200 " + list(2, 1)},
 		exchange{"parameters that are not known have no effect, such as an order", "GET /Users?sortBy=userName&sortOrder=descending&attributes=id&x=1",
 			"", "200 " + list(2, 1, ada, alan)},
@@ -226,25 +189,19 @@ func TestAListWithoutAFilterHasTheUsersThatTheProviderKnows(t *testing.T) {
 	}
 }
 
-func TestAPageOfLongUsersIsShorter(t *testing.T) {
-	t.Parallel()
-	p := serve(t, needed)
-	for i := range 5 {
-		p.Do(t, "POST", users, fmt.Sprintf(`{"userName":"%d","externalId":"x","displayName":"%s"}`, i, strings.Repeat("n", 100<<10)))
-	}
-	expect(t, p, exchange{"three fill it", "GET /Users", "", `200 {…"totalResults":5,"startIndex":1,"itemsPerPage":3,…}`},
-		exchange{"the others follow", "GET /Users?startIndex=4", "", `200 {…"totalResults":5,"startIndex":4,"itemsPerPage":2,…}`})
-}
-
+// The case of a user_name counts; that of an email, which stands for one that is missing, where it counts in the table.
 func TestAUserNameInAnotherCaseFindsTheUserWhereItsCaseDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	p := servePeople(t)
+	p.Run(t, "add-field", "user_name").MustSucceed(t)
 	p.Run(t, "ignore-email-case").MustSucceed(t)
-	p = p.Again(t, "USER_FIELDS="+needed)
+	p = p.Again(t, "USER_FIELDS="+needed+",user_name")
+	p.Do(t, "POST", "/api/users", `{"name":"Bob","email":"bob@x","user_name":"Bob"}`).Expect(t, 201, "…")
 	expect(t, p, exchange{"in capitals", `GET /Users?filter=userName eq "ADA@X"`, "", "200 " + list(1, 1, ada)},
+		exchange{"but not of a user_name", `GET /Users?filter=userName eq "BOB"`, "", "200 " + list(0, 1)},
 		exchange{"as another email", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "alan@x"`, "", "200 " + list(0, 1)},
 		exchange{"by parts of it", `GET /Users?filter=emails sw "ADA" and emails.value co "A@" and userName ew "@X"`, "", "200 " + list(1, 1, ada)},
 		exchange{"in the order of small letters", `GET /Users?filter=emails gt "ADA@X" and emails.value le "ALAN@X"`, "", "200 " + list(1, 1, alan)},
 		exchange{"a second one", "POST /Users", `{"userName":"ADA@x"}`, refused(409, "uniqueness", "…")},
-		exchange{"another case of one's own", "PUT /Users/1", `{"userName":"ADA@x","externalId":"a"}`, `200 {…"userName":"ADA@x"}`})
+		exchange{"another case of one's own", "PATCH /Users/1", operations(`{"op":"replace","path":"emails","value":[{"value":"ADA@x"}]}`), `200 {…"userName":"ADA@x"}`})
 }

@@ -23,45 +23,23 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		{"or taken away", `{"op":"Remove","path":"title"}`, `"title":null`},
 		{"an object of attributes needs no path", `{"op":"replace","value":{"title":"T","name":{"givenName":"G"}}}`, `"given_name":"G",…"title":"T"`},
 		{"nor do keys with dots", `{"op":"Add","value":{"name.familyName":"F","` + enterprise + `:department":"D"}}`, `"family_name":"F",…"department":"D"`},
-		{"the extension is a path", `{"op":"add","path":"` + enterprise + `","value":{"department":"D","division":"M"}}`, `"division":"M","department":"D"`},
 		{"and with an attribute", `{"op":"add","path":"` + strings.ToUpper(enterprise) + `:employeeNumber","value":"7"}`, `"employee_number":"7"`},
-		{"it is taken away with all of its attributes", `{"op":"remove","path":"` + enterprise + `"}`, `"cost_center":null`},
-		{"the schema may be before an attribute", `{"op":"add","path":"` + core + `:locale","value":"en"}`, `"locale":"en"`},
 		{"the email of the type work", `{"op":"Replace","path":"emails[type eq \"work\"].value","value":"new@x"}`, `"email":"new@x"`},
-		{"as an object", `{"op":"Replace","path":"emails[type eq \"work\"]","value":{"value":"new2@x"}}`, `"email":"new2@x"`},
 		{"one that is added without being primary changes nothing", `{"op":"add","path":"emails","value":[{"value":"home@x","type":"home"}]}`, `"email":"EMAIL"`},
 		{"a primary one without a path takes its place", `{"op":"add","value":{"emails":[{"value":"home@x"},{"value":"new5@x","primary":true}]}}`,
 			`"email":"new5@x"`},
-		{"one that is added as the one of the type work does, too", `{"op":"add","value":{"emails[type eq \"work\"]":{"value":"new6@x"}}}`, `"email":"new6@x"`},
 		{"one that is added after a removal is the first", `{"op":"remove","path":"emails"},{"op":"add","path":"emails","value":[{"value":"new7@x"}]}`,
 			`"email":"new7@x"`},
-		{"another email is dropped", `{"op":"add","path":"emails[type eq \"home\"].value","value":"home@x"}`, `"email":"EMAIL"`},
 		{"the type has any letter case", `{"op":"replace","path":"emails[type eq \"Work\"].value","value":"new8@x"}`, `"email":"new8@x"`},
-		{"the email is primary", `{"op":"replace","path":"emails[primary eq \"True\"].value","value":"new9@x"}`, `"email":"new9@x"`},
 		{"it has its value", `{"op":"replace","path":"Emails[Value EQ \"EMAIL\"].value","value":"new10@x"}`, `"email":"new10@x"`},
-		{"in any letter case", `{"op":"replace","path":"emails[value eq \"UPPER\" and primary eq true]","value":{"value":"new11@x"}}`, `"email":"new11@x"`},
-		{"or all that every email has", `{"op":"replace","path":"emails[type eq \"home\" or value pr].value","value":"new12@x"}`, `"email":"new12@x"`},
 		{"and not another", `{"op":"replace","path":"emails[not (value eq \"EMAIL\")].value","value":"home@x"}`, `"email":"EMAIL"`},
-		{"one that is not primary is not there", `{"op":"replace","path":"emails[primary eq false].value","value":"home@x"}`, `"email":"EMAIL"`},
 		{"a removal of another address removes nothing", `{"op":"remove","path":"emails[value eq \"home@x\"]"}`, `"email":"EMAIL"`},
-		{"nor one that names it as a value", `{"op":"remove","path":"emails","value":[{"value":"home@x"}]}`, `"email":"EMAIL"`},
-		{"also alone", `{"op":"remove","path":"emails","value":{"value":"home@x","type":"work"}}`, `"email":"EMAIL"`},
 		{"a removal of the own address removes it", `{"op":"remove","path":"emails[value eq \"EMAIL\"]"}`, `"email":"USER"`},
-		{"also as a value", `{"op":"remove","path":"emails","value":[{"value":"UPPER","primary":true}]}`, `"email":"USER"`},
-		{"a removal without a value means every email", `{"op":"remove","path":"emails","value":null}`, `"email":"USER"`},
 		{"an email that is taken away becomes the userName", `{"op":"remove","path":"emails[type eq \"work\"]"}`, `"email":"USER"`},
 		{"active is a boolean", `{"op":"replace","path":"active","value":false}`, `"active":"false"`},
-		{"or a text in any letter case", `{"op":"replace","value":{"active":"FALSE"}}`, `"active":"false"`},
-		{"that may be true", `{"op":"replace","path":"active","value":"True"}`, `"active":"true"`},
 		{"displayName is the name", `{"op":"replace","path":"displayName","value":"D"}`, `"name":"D"`},
-		{"of both, displayName counts", `{"op":"replace","value":{"displayName":"D","name":{"formatted":"F"}}}`, `"name":"D"`},
 		{"a new familyName makes a new name, as in a PUT", `{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"K",…"family_name":"K"`},
-		{"so do both parts", `{"op":"add","value":{"name.givenName":"G","name.familyName":"K"}}`, `"name":"G K",…"given_name":"G"`},
 		{"but not beside a displayName", `{"op":"replace","value":{"displayName":"D","name":{"familyName":"K"}}}`, `"name":"D",…"family_name":"K"`},
-		{"also the same one", `{"op":"replace","path":"displayName","value":"N"},{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"N",…"family_name":"K"`},
-		{"nor the same parts", `{"op":"replace","path":"name","value":{"givenName":null}}`, `"name":"N"`},
-		{"nor a removal", `{"op":"remove","path":"name"}`, `"name":"N"`},
-		{"an empty externalId is none", `{"op":"replace","path":"externalId","value":""}`, `"external_id":null`},
 		{"without a name the parts are it", `{"op":"add","path":"name","value":{"givenName":"G","familyName":"K","formatted":null}},{"op":"remove","path":"displayName"}`,
 			`"name":"G K"`},
 		{"later operations see earlier ones", `{"op":"add","path":"title","value":"A"},{"op":"remove","path":"title"},{"op":"add","path":"title","value":"B"}`,
@@ -75,8 +53,7 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	} {
 		id := fmt.Sprint(i + 1)
 		p.Do(t, "POST", users, fmt.Sprintf(`{"userName":"user-%d","displayName":"N","title":"old","emails":[{"value":"e%d@x"}],"%s":{"costCenter":"1"}}`, i, i, enterprise))
-		replace := strings.NewReplacer(`"ID"`, `"`+id+`"`, `"USER"`, fmt.Sprintf(`"user-%d"`, i), `"EMAIL"`, fmt.Sprintf(`"e%d@x"`, i),
-			`EMAIL\"`, fmt.Sprintf(`e%d@x\"`, i), `UPPER`, fmt.Sprintf("E%d@X", i))
+		replace := strings.NewReplacer(`"USER"`, fmt.Sprintf(`"user-%d"`, i), "EMAIL", fmt.Sprintf("e%d@x", i))
 		expect(t, p,
 			exchange{test.name, "PATCH /Users/" + id, operations(replace.Replace(test.operations)), `200 {…"id":"` + id + `",…}`},
 			exchange{test.name, "GET /api/users/" + id, "", "200 {…" + replace.Replace(test.want) + "…}"})
@@ -90,16 +67,11 @@ func TestOfAPatchAllOperationsAreCarriedOutOrNone(t *testing.T) {
 	before := send(t, p, "GET /api/users/1", "")
 	for _, test := range []struct{ name, operation, word, detail string }{
 		{"what is no path", `{"op":"add","path":"a b","value":"x"}`, "invalidPath", `\"a b\" is no path of an attribute`},
-		{"a part of a part", `{"op":"add","path":"title.x.y","value":"x"}`, "invalidPath", "…"},
 		{"a path without a name", `{"op":"add","path":"[type eq \"work\"]","value":"x"}`, "invalidPath", "…"},
-		{"what is no filter", `{"op":"add","path":"emails[type is \"work\"]","value":"x"}`, "invalidPath", "…"},
-		{"a bracket that never closes", `{"op":"add","path":"emails[type eq \"work\".value","value":"x"}`, "invalidPath", "…"},
 		{"a removal without a path", `{"op":"remove"}`, "invalidPath", "…"},
 		{"no value", `{"op":"replace","path":"title"}`, "invalidValue", "…"},
-		{"a number", `{"op":"replace","path":"title","value":1}`, "invalidValue", "title must be a text, not a number"},
 		{"an object that is a text", `{"op":"replace","path":"` + enterprise + `","value":"x"}`, "invalidValue", enterprise + " must be an object, not a string"},
 		{"another id", `{"op":"replace","path":"id","value":"2"}`, "mutability", "id cannot be changed"},
-		{"an empty userName", `{"op":"replace","path":"userName","value":""}`, "mutability", "userName cannot be taken away"},
 		{"active that is taken away", `{"op":"Remove","path":"Active"}`, "mutability", "active cannot be taken away"},
 		{"an unknown op", `{"op":"move","path":"title","value":"x"}`, "invalidSyntax", `An op must be add, replace or remove, not \"move\"`},
 		{"brackets without end", `{"op":"add","path":"` + strings.Repeat("emails[", 100_000) + `","value":"x"}`, "invalidPath", "…"},
@@ -108,7 +80,7 @@ func TestOfAPatchAllOperationsAreCarriedOutOrNone(t *testing.T) {
 		expect(t, p, exchange{test.name, "PATCH /Users/1", operations(`{"op":"replace","path":"title","value":"new"},` + test.operation),
 			refused(400, test.word, test.detail)})
 	}
-	for _, body := range []string{`{}`, "", `{"Operations":[]}`, `{"Operations":{}}`, `{"Operations":null}`, `[]`, `{"Operations":[`} {
+	for _, body := range []string{"", `{"Operations":[]}`, `{"Operations":{}}`, `[]`, `{"Operations":[`} {
 		expect(t, p, exchange{"a body " + body, "PATCH /Users/1", body, refused(400, "invalidSyntax", "…")})
 	}
 	program.Expect(t, "the user", send(t, p, "GET /api/users/1", ""), before)
@@ -139,18 +111,17 @@ func TestReplacementsAtOnceAreNotMixed(t *testing.T) {
 	t.Parallel()
 	p := serve(t, all)
 	p.Do(t, "POST", users, `{"userName":"ada"}`)
-	replacement := func(title, locale string) string {
-		return fmt.Sprintf(`{"userName":"ada","title":"%s","userType":"%[1]s","locale":"%s","timezone":"%[2]s"}`, title, locale)
+	replace := func(title, locale string) {
+		p.Do(t, "PUT", users+"/1", fmt.Sprintf(`{"userName":"ada","title":"%s","userType":"%[1]s","locale":"%s"}`, title, locale))
 	}
 	for range program.Times(25, 250) {
-		expect(t, p, exchange{"half of each", "PUT /Users/1", replacement("a", "b"), "200 …"})
+		replace("a", "b")
 		var wait sync.WaitGroup
-		for _, text := range []string{"a", "b"} {
-			wait.Go(func() { p.Do(t, "PUT", users+"/1", replacement(text, text)) })
-		}
+		wait.Go(func() { replace("a", "a") })
+		wait.Go(func() { replace("b", "b") })
 		wait.Wait()
 		user := send(t, p, "GET /api/users/1", "")
-		if as, bs := strings.Count(user, `"a"`), strings.Count(user, `"b"`); as+bs != 4 || as*bs != 0 {
+		if as, bs := strings.Count(user, `"a"`), strings.Count(user, `"b"`); as+bs != 3 || as*bs != 0 {
 			t.Fatalf("the user is %s", user)
 		}
 	}

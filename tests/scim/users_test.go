@@ -69,20 +69,16 @@ func TestANameAndAnEmailAreFoundInWhatIsSent(t *testing.T) {
 		{"then the formatted name", `"displayName":"","name":{"formatted":"F","givenName":"G","familyName":"H"}`, "F"},
 		{"then both names with a space between", `"name":{"formatted":"","givenName":"G","familyName":"H"}`, "G H"},
 		{"then the userName", `"name":{"middleName":"M"}`, "user-3"},
-		{"nothing is trimmed", `"displayName":" "`, " "},
-		{"keys with dots are names of attributes", `"name.givenName":"G","name.familyName":"H"`, "G H"},
 	} {
 		expect(t, names, exchange{test.name, "POST /Users", fmt.Sprintf(`{"userName":"user-%d",%s}`, i, test.members),
 			`201 {…"displayName":"` + test.want + `",…`})
 	}
 	for i, test := range []struct{ name, members, want string }{
 		{"the primary email", `"emails":[{"value":"1@x"},{"value":"2@x","primary":true},{"value":"3@x","primary":true}]`, "2@x"},
-		{"the primary email, said as a text", `"emails":[{"value":"4@x"},{"value":"5@x","primary":"True"}]`, "5@x"},
 		{"else the first", `"emails":[{"value":"6@x","type":"home"},{"value":"7@x","type":"work","primary":false}]`, "6@x"},
 		{"one email alone", `"emails":{"value":"8@x"}`, "8@x"},
 		{"an email by its path", `"emails[type eq \"work\"].value":"9@x"`, "9@x"},
-		{"else the userName", `"emails":[]`, "user-5"},
-		{"also for another email", `"emails[type eq \"home\"].value":"10@x"`, "user-6"},
+		{"else the userName", `"emails":[]`, "user-4"},
 	} {
 		id := fmt.Sprint(i + 1)
 		expect(t, emails,
@@ -121,39 +117,29 @@ func TestWhatIsRefused(t *testing.T) {
 	expect(t, p,
 		exchange{"a userName that is taken", "POST /Users", `{"userName":"ada","emails":[{"value":"new@x"}]}`, taken("userName")},
 		exchange{"an email that is taken", "POST /Users", `{"userName":"new","emails":[{"value":"ada@x"}]}`, taken("email")},
-		exchange{"an externalId that is taken", "POST /Users", `{"userName":"new","externalId":"a"}`, taken("externalId")},
 		exchange{"in a PUT", "PUT /Users/2", `{"userName":"ada","emails":[{"value":"alan@x"}]}`, taken("userName")},
-		exchange{"no userName", "POST /Users", `{"displayName":"A"}`, noUserName},
 		exchange{"an empty userName", "POST /Users", `{"userName":""}`, noUserName},
-		exchange{"a userName that is null", "PUT /Users/1", `{"userName":null}`, noUserName},
 		exchange{"a number for a userName", "POST /Users", `{"userName":1}`,
 			invalid("userName must be a text, not a number")},
 		exchange{"an active text", "POST /Users", `{"userName":"n","active":"yes"}`,
 			invalid("active must be true or false, not a string")},
-		exchange{"a text for a name", "POST /Users", `{"userName":"n","name":"N"}`,
-			invalid("name must be an object, not a string")},
 		exchange{"a number for an email", "POST /Users", `{"userName":"n","emails":[{"value":1}]}`, invalid("emails…")},
-		exchange{"emails that are texts", "POST /Users", `{"userName":"n","emails":["n@x"]}`, invalid("emails must…")},
-		exchange{"an array for a title", "PUT /Users/1", `{"userName":"n","title":[]}`,
-			invalid("title must be a text, not an array")},
 		exchange{"broken JSON", "POST /Users", `{"userName":"n"`, refused(400, "invalidSyntax", "The request body is not valid JSON: see byte 15")},
 		exchange{"an unknown user", "GET /Users/9", "", refused(404, "", "User not found")},
 		exchange{"an id in another form", "GET /Users/01", "", refused(404, "", "User not found")},
 		exchange{"an unknown path", "GET /Them", "", refused(404, "", "Not found")},
-		exchange{"a path that ends in a slash", "GET /Users/", "", refused(404, "", "Not found")},
 		exchange{"the path alone", "GET ", "", refused(404, "", "Not found")},
 		exchange{"a method that a path does not have", "POST /Users/1", "{}", refused(405, "", "Method not allowed")},
-		exchange{"a parameter that is not encoded", "GET /Users?filter=%zz", "", refused(400, "invalidFilter", "…")},
 		exchange{"a count that is no number", "GET /Users?count=x", "", refused(400, "invalidValue", "The parameter count must be a whole number")},
 	)
-	for _, request := range []string{"POST /Groups", "GET /Groups/1", "DELETE /Groups/1"} {
-		expect(t, p, exchange{"groups", request, "{}", refused(501, "", "There are no groups: only users can be provisioned")})
+	const noMe = "There is no /Me and no /.search: use GET /scim/v2/Users?filter=…"
+	for request, says := range map[string]string{
+		"POST /Groups": "There are no groups: only users can be provisioned", "GET /Groups/1": "There are no groups: only users can be provisioned",
+		"GET /Me": noMe, "PATCH /Me": noMe, "POST /.search": noMe, "POST /Users/.search": noMe,
+	} {
+		expect(t, p, exchange{"what there is not", request, "{}", refused(501, "", says)})
 	}
 	expect(t, p, exchange{"a list of groups", `GET /Groups?filter=displayName eq "x"`, "", "200 " + list(0, 1)})
-	for _, request := range []string{"GET /Me", "PATCH /Me", "POST /Me", "POST /.search", "POST /Users/.search"} {
-		expect(t, p, exchange{"who asks, and a search by POST", request, "{}",
-			refused(501, "", "There is no /Me and no /.search: use GET /scim/v2/Users?filter=…")})
-	}
 	program.Expect(t, "the users", send(t, p, "GET /api/users", ""), before)
 	expect(t, p, exchange{"a deletion", "DELETE /Users/1", "", "204 "},
 		exchange{"really deletes", "GET /api/users/1", "", `404 {"error":"User not found"}`},
@@ -171,15 +157,13 @@ func TestADoubledSlashCountsAsOne(t *testing.T) {
 	const key = "full-key-0123456789"
 	p := serve(t, needed, "API_KEY="+key)
 	for _, test := range [][3]string{
-		{"POST //Users", `{"userName":"ada@x","externalId":"a"}`, "201 …"}, {"GET //Users", "", `200 {…"totalResults":1,…`},
-		{"GET /Users//1", "", `200 {…"id":"1",…`}, {"PATCH //Users/1", operations(`{"op":"replace","path":"active","value":false}`), `200 {"active":false,…`},
-		{"GET //Schemas", "", "200 …"}, {"GET //Users/", "", refused(404, "", "Not found")}, {"GET ///Users", "", refused(404, "", "Not found")},
-		{"DELETE //Users/1", "", "204 "}, {"GET //Groups/1", "", refused(501, "", "…")},
+		{"POST //Users", `{"userName":"ada@x","externalId":"a"}`, "201 …"}, {"GET /Users//1", "", `200 {…"id":"1",…`},
+		{"GET //Users/", "", refused(404, "", "Not found")}, {"GET ///Users", "", refused(404, "", "Not found")},
 	} {
 		program.Expect(t, test[0], send(t, p, test[0], test[1], "X-API-Key: "+key), test[2])
 		program.Expect(t, test[0]+" without a key", send(t, p, test[0], test[1]), "401 …")
 	}
-	for _, path := range []string{"//scim/v2/Users", "/scim//v2/Users", "/api//users"} {
+	for _, path := range []string{"//scim/v2/Users", "/scim//v2/Users"} {
 		p.Do(t, "GET", path, "", "X-API-Key: "+key).Expect(t, 404, `{"error":"Not found"}`)
 	}
 }
@@ -189,11 +173,9 @@ func TestAnEmptyExternalIDIsNone(t *testing.T) {
 	p := serve(t, needed)
 	p.Run(t, "add-field", "--unique", "external_id").MustSucceed(t)
 	for i, request := range []string{"POST /Users", "POST /Users", "PUT /Users/1"} {
-		sent := fmt.Sprintf(`{"userName":"%d@x","externalId":""}`, i)
-		answer := send(t, p, request, sent)
-		if status, _, _ := strings.Cut(answer, " "); status != "201" && status != "200" || strings.Contains(answer, "externalId") {
-			t.Errorf("%s %s is answered %s", request, sent, answer)
-		}
+		answer := send(t, p, request, fmt.Sprintf(`{"userName":"%d@x","externalId":""}`, i))
+		program.Expect(t, request, answer, `20…{…`)
+		program.Forbid(t, answer, "externalId")
 	}
 	expect(t, p, exchange{"one that another program stored", "PATCH /api/users/1", `{"external_id":""}`, "200 …"},
 		exchange{"is not shown", "GET /Users/1", "", `200 {"active":true,"displayName":"2@x","emails":[…],"id":"1",…`},
@@ -229,24 +211,23 @@ func TestTheServiceSaysWhatItCanDo(t *testing.T) {
 // An index counts, whoever has created it, from the next start on.
 func TestASchemaSaysWhatTheTableEnforces(t *testing.T) {
 	t.Parallel()
-	const fields = needed + ",user_name,title,locale,employee_number"
+	const fields = needed + ",user_name,title,employee_number"
 	p := serve(t, fields)
-	attribute := func(name string, required bool, caseExact, uniqueness string) string {
-		return fmt.Sprintf(`"name":"%s","type":"string","multiValued":false,"required":%t,"caseExact":%s,"mutability":"readWrite",`+
-			`"returned":"default","uniqueness":"%s"}`, name, required, caseExact, uniqueness)
+	schemas := func(when, caseExact, userName, email, number string) {
+		t.Helper()
+		want := "200 {…"
+		for _, attribute := range [][3]string{{"userName", "true", userName}, {"title", "true", "none"}, {"value", caseExact, email}, {"employeeNumber", "true", number}} {
+			want += fmt.Sprintf(`"name":"%s","type":"string","multiValued":false,"required":%t,"caseExact":%s,"mutability":"readWrite",`+
+				`"returned":"default","uniqueness":"%s"}…`, attribute[0], attribute[0] == "userName", attribute[1], attribute[2])
+		}
+		expect(t, p, exchange{when, "GET /Schemas", "", want + "}"})
 	}
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Do("CREATE UNIQUE INDEX of_two ON users (title, locale)", "CREATE UNIQUE INDEX of_some ON users (title) WHERE title <> 'x'",
-		"CREATE UNIQUE INDEX of_an_expression ON users (lower(locale))", "CREATE INDEX of_all ON users (user_name)")
-	p = p.Again(t, "USER_FIELDS="+fields)
-	expect(t, p, exchange{"only the email is unique", "GET /Schemas", "", `200 {…` + attribute("userName", true, "true", "none") + `,…` +
-		attribute("title", false, "true", "none") + `,…` + attribute("locale", false, "true", "none") + `,…` + attribute("value", false, "true", "server") +
-		`,…` + attribute("employeeNumber", false, "true", "none") + `…}`})
-	other.Do("CREATE UNIQUE INDEX one ON users (employee_number)")
+	schemas("only the email is unique", "true", "none", "server", "none")
+	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX of_two ON users (title, user_name)", "CREATE UNIQUE INDEX one ON users (employee_number)")
 	p.Run(t, "add-field", "--unique", "user_name").MustSucceed(t)
 	p.Run(t, "ignore-email-case").MustSucceed(t)
-	expect(t, p.Again(t, "USER_FIELDS="+fields), exchange{"more is unique", "GET /Schemas", "", `200 {…` + attribute("userName", true, "true", "server") + `,…` + attribute("title", false, "true", "none") + `,…` +
-		attribute("value", false, "false", "server") + `,…` + attribute("employeeNumber", false, "true", "server") + `…}`})
+	p = p.Again(t, "USER_FIELDS="+fields)
+	schemas("more is unique", "false", "server", "server", "server")
 }
 
 // What tests/api proves of access holds here, in the words of SCIM.
@@ -287,12 +268,8 @@ func TestMetaHasTheTimeOfTheLastChange(t *testing.T) {
 	other.Do("UPDATE users SET updated_at = NULL WHERE id = 2")
 	for filter, want := range map[string]string{
 		`meta.lastModified gt "2020-01-02T03:04:05Z"`: `200 …"totalResults":1,…"id":"1",…`,
-		`META.LASTMODIFIED pr`:                        `200 …"totalResults":1,…"id":"1",…`,
-		`not (meta.lastModified pr)`:                  `200 …"totalResults":1,…"id":"2",…`,
-		`meta.lastModified ne "2020-01-02T03:04:05+00:00" and meta.created gt "2020-01-01T00:00:00Z"`: `200 …"totalResults":2,…`,
-		`meta.lastModified co "2020"`: refused(400, "invalidFilter", "…"),
-		`meta.lastModified gt "soon"`: refused(400, "invalidFilter", "…"),
-		`meta.lastModified gt 5`:      refused(400, "invalidFilter", "…"),
+		`not (META.LASTMODIFIED pr)`:                  `200 …"totalResults":1,…"id":"2",…`,
+		`meta.lastModified co "2020"`:                 refused(400, "invalidFilter", "…"),
 	} {
 		expect(t, p, exchange{"a filter", "GET /Users?filter=" + filter, "", want})
 	}
