@@ -54,10 +54,10 @@ func expectWayOn(t *testing.T, binary string) {
 const root = "../.."
 
 // buildWithBadge builds the program with the change that CONTRIBUTING.md shows, which adds an optional badge to users,
-// and returns its path.
+// and returns its path. Go keeps what it has built: an overlay leaves every file that does not change where it is.
 func buildWithBadge(t *testing.T) (binary string) {
 	t.Helper()
-	texts := map[string]string{}
+	directory, replace := t.TempDir(), map[string]string{}
 	_, section, _ := strings.Cut(program.ReadFile(t, root+"/CONTRIBUTING.md"), "\n## Adding a field\n")
 	_, diff, open := strings.Cut(section, "```diff\n")
 	diff, _, closed := strings.Cut(diff, "```")
@@ -73,17 +73,6 @@ func buildWithBadge(t *testing.T) (binary string) {
 		for _, change := range regexp.MustCompile(`(?m)^@@.*\n`).Split(hunks, -1)[1:] {
 			text = applyHunk(t, name, text, change)
 		}
-		texts[name] = text
-	}
-	return buildWith(t, texts)
-}
-
-// buildWith builds the program with other texts of some files, and returns its path. Go keeps what it has built: an
-// overlay leaves every file that does not change where it is.
-func buildWith(t *testing.T, texts map[string]string) (binary string) {
-	t.Helper()
-	directory, replace := t.TempDir(), map[string]string{}
-	for name, text := range texts {
 		original, err := filepath.Abs(filepath.Join(root, name))
 		program.Must(t, err)
 		replace[original] = filepath.Join(directory, filepath.Base(name))
@@ -116,15 +105,4 @@ func applyHunk(t *testing.T, name, text, change string) string {
 		t.Fatalf("%s does not have these lines once:\n%s", name, before.String())
 	}
 	return strings.Replace(text, before.String(), after.String(), 1)
-}
-
-// Only a service with fields of its own comes to the action, and nobody could take it for one that works.
-func TestAPageThatCannotBeFilledEndsTheStartBeforeItListens(t *testing.T) {
-	t.Parallel()
-	const page = "web/page/index.html"
-	broken := program.ReadFile(t, filepath.Join(root, page)) + "{{range .Optional}}{{$.Gone}}{{end}}"
-	p := program.Launch(t, buildWith(t, map[string]string{page: broken}), "USER_FIELDS=room")
-	program.Expect(t, "the exit code", p.Wait(t), 2)
-	program.Expect(t, "the log", p.Log(), "…page/index.html…Gone…")
-	program.Forbid(t, p.Log(), "listening")
 }

@@ -5,7 +5,6 @@ package fields
 import (
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -21,8 +20,7 @@ type exchange struct{ name, request, body, want string }
 func expect(t *testing.T, p *program.Program, exchanges ...exchange) {
 	t.Helper()
 	for _, e := range exchanges {
-		method, path, _ := strings.Cut(e.request, " ")
-		answer := p.Do(t, method, path, e.body)
+		answer := p.Ask(t, e.request, e.body)
 		got := fmt.Sprint(answer.Status, " ", times.ReplaceAllString(answer.Body, "T"))
 		program.Expect(t, e.name+": the answer to "+e.request, got, e.want)
 	}

@@ -1,7 +1,6 @@
 package fields
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -31,35 +30,27 @@ func TestAValueIsReadAndShownAsItsTypeSays(t *testing.T) {
 	p.Create(t, "Ada", "ada")
 	for field, cases := range map[string]map[string]string{
 		"active": {
-			`true`: `true`, `1`: `true`, `0`: `false`, `"TRUE"`: `true`, `"Yes"`: `true`, `"no"`: `false`, `"1"`: `true`, `"0"`: `false`,
-			`"WAHR"`: `true`, `"FALSCH"`: `false`, `"VRAI"`: `true`, `"FAUX"`: `false`, `"VERDADERO"`: `true`, `"FALSO"`: `false`,
-			`"VERO"`: `true`, `"VERDADEIRO"`: `true`, `"WAAR"`: `true`, `"ONWAAR"`: `false`, `null`: `null`, `""`: `null`,
-			`2`: ``, `"on"`: ``, `" true"`: ``, `"null"`: ``, `[]`: ``, `{"a":1}`: ``,
+			`true`: `true`, `1`: `true`, `0`: `false`, `"TRUE"`: `true`, `"Yes"`: `true`, `"no"`: `false`, `"0"`: `false`, `"WAHR"`: `true`, `"FAUX"`: `false`,
+			`"VERDADERO"`: `true`, `"FALSO"`: `false`, `"VERO"`: `true`, `"VERDADEIRO"`: `true`, `"WAAR"`: `true`, `"ONWAAR"`: `false`, `""`: `null`,
+			`2`: ``, `"on"`: ``, `" true"`: ``, `[]`: ``,
 		},
 		"level": {
-			`3.0`: `3`, `"3.0"`: `3`, `-0`: `0`, `"-0.0"`: `0`, `1e3`: `1000`, `12E-1`: `1.2`, `"-0.50"`: `-0.5`, `0`: `0`,
-			`null`:            `null`,
-			`123456789012345`: `123456789012345`, `123456789.123456`: `123456789.123456`, `"0.000001"`: `0.000001`, `""`: `null`,
-			`1234567890123456`: ``, `1234567890.123456`: ``, `0.0000001`: ``, `1e15`: ``, `1e999`: ``, `1e9999999999`: ``,
-			`3.00000001`: ``,
-			`"1e3"`:      ``, `"+3"`: ``, `"03"`: ``, `" 3"`: ``, `"3,5"`: ``, `".5"`: ``, `"5."`: ``, `"١"`: ``, `true`: ``, `[1]`: ``,
+			`3.0`: `3`, `"-0.0"`: `0`, `1e3`: `1000`, `12E-1`: `1.2`, `"-0.50"`: `-0.5`, `0`: `0`, `null`: `null`, `""`: `null`,
+			`123456789012345`: `123456789012345`, `123456789.123456`: `123456789.123456`, `"0.000001"`: `0.000001`,
+			`1234567890123456`: ``, `1234567890.123456`: ``, `0.0000001`: ``, `1e15`: ``, `1e9999999999`: ``,
+			`"1e3"`: ``, `"+3"`: ``, `"03"`: ``, `" 3"`: ``, `"3,5"`: ``, `".5"`: ``, `"5."`: ``, `"١"`: ``, `true`: ``,
 		},
 		"joined": {
 			`"2026-12-31"`: `"2026-12-31"`, `"2026-12-31T00:00:00Z"`: `"2026-12-31"`, `"2026-12-31T00:00:00.000Z"`: `"2026-12-31"`,
 			`"2026-12-31 00:00:00"`: `"2026-12-31"`, `"2024-02-29"`: `"2024-02-29"`, `"0001-01-01"`: `"0001-01-01"`, `""`: `null`,
-			`"2026-02-30"`: ``, `"2023-02-29"`: ``, `"1900-02-29"`: ``, `"0000-01-01"`: ``, `"31.12.2026"`: ``, `"12/31/2026"`: ``,
-			`"2026-1-1"`: ``, `20261231`: ``, `"2026-12-31T00:00:00+02:00"`: ``, `"2026-12-31T10:00:00Z"`: ``, `"today"`: ``,
+			`"1900-02-29"`: ``, `"0000-01-01"`: ``, `"31.12.2026"`: ``, `"2026-1-1"`: ``, `20261231`: ``, `"2026-12-31T10:00:00Z"`: ``,
 		},
 		"site": {
 			`"https://example.org/a?b#c"`: `"https://example.org/a?b#c"`, `"HTTP://me@[::1]:80"`: `"HTTP://me@[::1]:80"`, `""`: `null`,
-			`"https://日本.example/é"`: `"https://日本.example/é"`, `"ftp://example.org"`: ``, `"https://"`: ``, `"https:///a"`: ``,
-			`"example.org"`: ``, `"https://a b"`: ``, `"https://a/\u00a0"`: ``, `"https://a/\u0000"`: ``, `"javascript:alert(1)"`: ``,
-			`"https://a/` + strings.Repeat("é", 996) + `"`: ``, `5`: ``,
+			`"ftp://example.org"`: ``, `"https:///a"`: ``, `"example.org"`: ``, `"https://a b"`: ``, `"https://a/\u00a0"`: ``, `"https://a/\u0000"`: ``,
+			`"https://a/` + strings.Repeat("é", 996) + `"`: ``,
 		},
-		"role": {
-			`"staff"`: `"staff"`, `"STÁFF"`: `"staff"`, `"vorstand e"`: `"Vorstand é"`, `""`: `null`, `"chair"`: ``, `"staff "`: ``,
-			`1`: ``,
-		},
+		"role": {`"STÁFF"`: `"staff"`, `"vorstand e"`: `"Vorstand é"`, `""`: `null`, `"chair"`: ``, `"staff "`: ``, `1`: ``},
 	} {
 		for sent, shown := range cases {
 			file, patch := fmt.Sprintf(`{"name":"Ada","email":"ada","%s":%s}`, field, sent), fmt.Sprintf(`{"%s":%s}`, field, sent)
@@ -119,11 +110,8 @@ func TestATextThatDoesNotFitIsShownAndStaysUntilItIsMended(t *testing.T) {
 	expect(t, p,
 		exchange{"it is shown as the text that it is", "GET /api/users/1", "", "200 " + first},
 		exchange{"an empty text is no value", "GET /api/users/4", "", `200 {…"active":null,"level":-5,…}`},
-		exchange{"and stays, as nothing changes", "PATCH /api/users/4", `{"active":null}`, `200 {…"active":null,…}`},
-		exchange{"sent back unchanged it is accepted", "PATCH /api/users/1", strings.ReplaceAll(first, `"T"`, `"`+created(t, p)+`"`),
+		exchange{"sent back unchanged it is accepted", "PATCH /api/users/1", p.Do(t, "GET", "/api/users/1", "").Body,
 			"200 " + first},
-		exchange{"by PUT, too", "PUT /api/users/1",
-			`{"name":"n","email":"e1","active":"TRUE","level":10,"joined":"2026-02-30","role":"Guest"}`, "200 " + first},
 		exchange{"in a batch", "POST /api/users/batch",
 			`{"requests":[{"method":"PATCH","path":"/api/users/1","body":{"joined":"2026-02-30"}},` +
 				`{"method":"PATCH","path":"/api/users/1","body":{"joined":"2026-02-31"}}]}`,
@@ -133,22 +121,12 @@ func TestATextThatDoesNotFitIsShownAndStaysUntilItIsMended(t *testing.T) {
 		exchange{"but not of somebody else", "POST /api/users.csv?on_conflict=update&on_error=skip",
 			"name,email,joined\nn,e2,2026-02-30\nn,e9,2026-02-30\n",
 			`200 {"created":0,"updated":0,…"refused":2,"rows":[{"line":2,"error":"` + meanings["joined"] + `"},{"line":3,…}]…}`},
-		exchange{"nor of somebody new", "PUT /api/users/e9@e", `{"name":"n","joined":"2026-02-30"}`, "400 " +
-			program.ErrorBody(meanings["joined"])},
-		exchange{"whose values are read", "PUT /api/users/e9@e", `{"name":"n","level":"7.0"}`, `201 {…"level":7,…}`},
 		exchange{"404 comes first", "PATCH /api/users/99", `{"level":"x"}`, `404 {"error":"User not found"}`},
 		exchange{"no value of the type finds it", "GET /api/users?active=TRUE", "", `200 [{"id":2,…}]`},
-		exchange{"another one does", "GET /api/users?active!=true&limit=2", "", `200 [{"id":1,…},{"id":3,…}]`},
-		exchange{"a search sees what is stored", "GET /api/users?q=2026-02-30", "", `200 [{"id":1,…}]`},
 		exchange{"it is in no range", "GET /api/users?joined_from=0001-01-01", "", "200 []"},
 		exchange{"a range is of values", "GET /api/users?level_from=-5.50&level_to=9.000001", "",
 			`200 [{"id":2,…},{"id":4,…},{"id":7,…}]`},
-		exchange{"what is below does not include its end", "GET /api/users?level_to=9&level_from=-5", "", `200 [{"id":4,…}]`},
 		exchange{"an empty end", "GET /api/users?level_from=", "", `400 {"error":"The parameter level_from must be a number"}`},
-		exchange{"an end that is none", "GET /api/users?joined_to=2026", "",
-			`400 {"error":"The parameter joined_to must be a date such as 2026-12-31"}`},
-		exchange{"a choice has no range", "GET /api/users?role_from=a", "", `400 {"error":"Unknown parameter \"role_from\": …"}`},
-		exchange{"mended it is a value", "PATCH /api/users/1", `{"active":"TRUE ","joined":"2026-02-28"}`, "400 {…}"},
 		exchange{"all that was sent counts", "PATCH /api/users/1", `{"active":true,"joined":"2026-02-28","role":"GUEST"}`,
 			`200 {…"active":true,"level":10,"joined":"2026-02-28","site":null,"role":"guest"}`},
 		exchange{"its history is shown by the types", "GET /api/users/1/changes?limit=1", "", `200 {"changes":[{…` +
@@ -177,26 +155,8 @@ func TestATextThatDoesNotFitIsShownAndStaysUntilItIsMended(t *testing.T) {
 	expect(t, p.Again(t, "USER_FIELDS=active,level,joined,site,role"),
 		exchange{"without the types, what was recorded is texts", "GET /api/users/1/changes", "",
 			`200 {…"after":{"active":"true","joined":"2026-02-28","role":"guest"}…`},
-		exchange{"of a deletion, too", "GET /api/users/2/changes", "",
-			`200 {…"before":{…"active":"true","level":"9","joined":"2026-02-31",…}}…`},
 		exchange{"and they are stored as they were", "GET /api/users/2", "",
 			`200 {…"active":"true","level":"8","joined":"2026-02-31","site":null,"role":"Guest"}`})
-}
-
-func created(t *testing.T, p *program.Program) string {
-	return p.Do(t, "GET", "/api/users/1", "").User(t).CreatedAt
-}
-
-// German, French and English spreadsheets write truth in their own words.
-func TestASheetWithMarksIsImportedAsItIs(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, club)
-	sheet := "Name;E-Mail;Active;Role\r\nAda;ada;WAHR;STAFF\r\nBen;ben;FAUX;Guest\r\nCleo;cleo;yes;\r\nDora;dora;;vorstand é\r\n"
-	expect(t, p, exchange{"the import", "POST /api/users.csv", sheet, "200 " + program.Imported(4, 0, 0, 0)},
-		exchange{"what is stored", "GET /api/users.csv", "",
-			"200 …,T,true,,,,staff\r\n…,false,,,,guest\r\n…,true,,,,\r\n…,,,,,Vorstand é\r\n"},
-		exchange{"in their order", "GET /api/users?sort=role&limit=4&order=desc", "",
-			`200 [{"id":4,…},{"id":2,…},{"id":1,…},{"id":3,…}]`})
 }
 
 func TestTypesComeAndGoWithoutATraceInWhatIsStored(t *testing.T) {
@@ -208,12 +168,9 @@ func TestTypesComeAndGoWithoutATraceInWhatIsStored(t *testing.T) {
 		"UPDATE users SET role = 'Staff'")
 	other.Close()
 	before := p.Do(t, "GET", program.CSV, "").Body
-	for _, types := range []string{"level:number,role:staff|guest", "level:boolean,role:guest|staff", "level:date,role:text",
-		"level,role"} {
-		link := p.Do(t, "GET", "/api/users?sort=role&limit=1000", "").Header.Get("Link")
-		next, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	for _, types := range []string{"level:number,role:staff|guest", "level:date,role:text", "level,role"} {
+		next := p.Do(t, "GET", "/api/users?sort=role&limit=1000", "").Next()
 		p.Do(t, "GET", "/api/users"+next, "").Expect(t, 200, "[{…")
-		p.Stop(t)
 		p = p.Again(t, "USER_FIELDS="+types)
 		status := map[bool]int{true: 200, false: 400}[types == "level,role"] // which is text as before
 		p.Do(t, "GET", "/api/users"+next, "").To("a page that goes on with "+types).Expect(t, status, "…")
@@ -231,21 +188,16 @@ func TestTypesComeAndGoWithoutATraceInWhatIsStored(t *testing.T) {
 func TestASettingWithATypeThatCannotBeEndsTheStart(t *testing.T) {
 	t.Parallel()
 	for fields, says := range map[string]string{
-		"level:integer":              `the type of level is \"integer\": it must be text, boolean, number, date, url, or 2 to 100 choices`,
-		"role:":                      `the type of role is \"\"`,
-		"role:staff":                 `the type of role is \"staff\"`,
-		"role:staff|":                `role has the choice \"\": each must have 1 to 100 characters`,
-		"role:a|" + rep("x", 101):    `each must have 1 to 100 characters`,
-		"role:a" + rep("|x", 100):    `2 to 100 choices`,
-		"role:staff|Stáff":           `role has the choice \"Stáff\": each must`,
-		"updated_at:date":            `updated_at cannot have the type date`,
-		"external_id:number":         `external_id cannot have the type number`,
-		"user_name:url":              `user_name cannot have the type url`,
-		"active:yes|no":              `active cannot have the type choice`,
-		"joined:date,joined_to":      `lists of a date take joined_from and joined_to, which are`,
-		"created:date":               `lists of a date take created_from and`,
-		"level:number,level:boolean": `it names level twice`,
-		"email:url":                  `every user has the field email already`,
+		"level:integer":                      `the type of level is \"integer\": it must be text, boolean, number, date, url, or 2 to 100 choices`,
+		"role:staff":                         `the type of role is \"staff\"`,
+		"role:staff|":                        `role has the choice \"\": each must have 1 to 100 characters`,
+		"role:a" + strings.Repeat("|x", 100): `2 to 100 choices`,
+		"role:staff|Stáff":                   `role has the choice \"Stáff\": each must`,
+		"updated_at:date":                    `updated_at cannot have the type date`,
+		"external_id:number":                 `external_id cannot have the type number`,
+		"active:yes|no":                      `active cannot have the type choice`,
+		"joined:date,joined_to":              `lists of a date take joined_from and joined_to, which are`,
+		"level:number,level:boolean":         `it names level twice`,
 	} {
 		program.ExpectRefusal(t, program.Launch(t, program.Path(), "USER_FIELDS="+fields), "USER_FIELDS is", says)
 	}
@@ -254,8 +206,6 @@ func TestASettingWithATypeThatCannotBeEndsTheStart(t *testing.T) {
 		`201 {…"phone":"","active":null,"external_id":null,"role":"b","joined":"x","joined_to":null}`})
 	p.Run(t, "add-field", "level:number").ExpectMistake(t, "a column holds text whatever the type of its field is")
 }
-
-func rep(text string, times int) string { return strings.Repeat(text, times) }
 
 // Texts near to values, as a program may have stored them, are told apart from values by both databases as by Go.
 func TestTheDatabaseOrdersEveryTextAsItsTypeDoes(t *testing.T) {
@@ -294,29 +244,15 @@ func TestTheDatabaseOrdersEveryTextAsItsTypeDoes(t *testing.T) {
 		slices.Sort(want)
 		for _, order := range []string{"asc", "desc"} {
 			var got []string
-			for link := "?limit=150&sort=" + field + "&order=" + order; link != ""; {
-				page := p.Do(t, "GET", "/api/users"+link, "")
+			for next := "?limit=150&sort=" + field + "&order=" + order; next != ""; {
+				page := p.Do(t, "GET", "/api/users"+next, "")
 				for _, user := range page.Users(t) {
 					got = append(got, expectedKey(of, texts[user.ID-1])+fmt.Sprintf("\x00%05d", user.ID))
 				}
-				link, _, _ = strings.Cut(strings.TrimPrefix(page.Header.Get("Link"), "<"), ">")
+				next = page.Next()
 			}
-			if !slices.Equal(got, want) {
-				at := slices.IndexFunc(want, func(key string) bool { return key != got[slices.Index(want, key)] })
-				t.Errorf("by %s %s, %q follow, want %q", field, order, got[at], want[at])
-			}
+			program.Expect(t, "the users by "+field+" "+order, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 			slices.Reverse(want)
-		}
-		if field == "level" || field == "joined" {
-			least := texts[slices.IndexFunc(texts, of.Fits)]
-			inRange := 0
-			for _, text := range texts {
-				if of.Fits(text) && cmp.Compare(of.Order(text), of.Order(least)) >= 0 {
-					inRange++
-				}
-			}
-			answer := p.Do(t, "GET", "/api/users?limit=1&count=true&"+field+"_from="+least, "")
-			program.ExpectHeader(t, answer, "X-Total-Count", fmt.Sprint(inRange))
 		}
 	}
 }
