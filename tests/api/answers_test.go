@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -58,9 +57,7 @@ var scenarios = []scenario{
 
 	// Name or email missing.
 	{"a missing email is refused", post, `{"name":"A"}`, 400, required},
-	{"a missing name is refused", post, `{"email":"a@b"}`, 400, required},
 	{"an empty name is refused", post, `{"name":"","email":"a@b"}`, 400, required},
-	{"an empty email is refused", post, `{"name":"A","email":""}`, 400, required},
 	{"a null name is refused", post, `{"name":null,"email":"a@b"}`, 400, required},
 	{"null is refused", post, `null`, 400, required},
 	{"an empty body is refused", post, "", 400, required},
@@ -259,23 +256,6 @@ func FuzzID(f *testing.F) {
 
 const problemType = "application/problem+json"
 
-// A problem is an error as RFC 9457 describes it.
-type problem struct {
-	Type, Title  string
-	Status       int
-	Detail, Code string
-}
-
-func readProblem(t *testing.T, answer program.Answer) (got problem) {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(answer.Body))
-	decoder.DisallowUnknownFields()
-	program.Must(t, decoder.Decode(&got))
-	program.ExpectHeader(t, answer, "Content-Type", problemType)
-	program.Expect(t, "the status of the answer", answer.Status, got.Status)
-	return got
-}
-
 // codes are the codes of errors by how their sentences begin.
 var codes = map[string]string{
 	"Email is already used by another user": "email_used", "Method not allowed": "method_not_allowed",
@@ -293,21 +273,21 @@ var codes = map[string]string{
 	"No deletion of this user": "not_deleted", "The user exists, and": "user_exists", "badge is already used": "value_used",
 }
 
-// expectProblem compares a problem with the error object that other clients get: they must say the same.
+// expectProblem compares a problem (RFC 9457) with the error object that other clients get: they must say the same.
 func expectProblem(t *testing.T, answer, plain program.Answer) {
 	t.Helper()
-	var said struct{ Error string }
-	program.Must(t, json.Unmarshal([]byte(plain.Body), &said))
-	want := problem{"about:blank", http.StatusText(plain.Status), plain.Status, said.Error, ""}
-	for begin, code := range codes {
-		if strings.HasPrefix(said.Error, begin) {
-			want.Code = code
+	says, status, code := strings.TrimSuffix(strings.TrimPrefix(plain.Body, `{"error":`), "}"), plain.Status, ""
+	for begin, word := range codes {
+		if strings.HasPrefix(says, `"`+begin) {
+			code = word
 		}
 	}
 	if program.Matches(plain.Body, program.DuplicateEmail) { // storage's own text
-		want = problem{"about:blank", "Conflict", 409, "Email is already used by another user", "email_used"}
+		says, status, code = `"Email is already used by another user"`, 409, "email_used"
 	}
-	program.Expect(t, "the problem", readProblem(t, answer), want)
+	answer.Expect(t, status, fmt.Sprintf(`{"type":"about:blank","title":"%s","status":%d,"detail":%s,"code":"%s"}`,
+		http.StatusText(status), status, says, code))
+	program.ExpectHeader(t, answer, "Content-Type", problemType)
 	for _, name := range []string{"Allow", "ETag"} {
 		program.ExpectHeader(t, answer, name, plain.Header.Get(name))
 	}
@@ -318,8 +298,10 @@ func TestStoragesErrorsAreProblemsToo(t *testing.T) {
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Do("DROP TABLE users")
 	for _, path := range []string{"/api/users", "/api/users/1", "/api/users?q=a"} {
-		got := readProblem(t, p.Do(t, "GET", path, "", "Accept: "+problemType))
-		program.Expect(t, path, got, problem{"about:blank", "Internal Server Error", 500, program.NoTable, "storage_failed"})
+		plain := p.Do(t, "GET", path, "")
+		plain.Expect(t, 500, program.ErrorBody(program.NoTable))
+		p.Do(t, "GET", path, "", "Accept: "+problemType).Expect(t, 500, `{…"detail":`+strings.TrimPrefix(strings.TrimSuffix(plain.Body, "}"), `{"error":`)+
+			`,"code":"storage_failed"}`)
 	}
 }
 

@@ -138,9 +138,7 @@ func TestARequestInABatchIsAnsweredAsItIsByItself(t *testing.T) {
 			}
 		})
 	}
-	if tried < 60 {
-		t.Errorf("%d requests were tried", tried)
-	}
+	program.Expect(t, fmt.Sprint("whether many were tried, which are ", tried), tried > 50, true)
 }
 
 // withoutTimes takes the times of users out who were created at different ones.
@@ -179,8 +177,7 @@ func TestABatchThatIsNoneIsRefusedAsAWhole(t *testing.T) {
 			p.Do(t, "POST", batchPath, c.body).Expect(t, 400, strings.ReplaceAll(program.ErrorBody(c.says), `\u2026`, "…"))
 		})
 	}
-	problem := readProblem(t, p.Do(t, "POST", batchPath, "{}", "Accept: "+problemType))
-	program.Expect(t, "the code", problem.Code, "body_invalid")
+	p.Do(t, "POST", batchPath, "{}", "Accept: "+problemType).Expect(t, 400, `…"code":"body_invalid"}`)
 	p.ExpectUsers(t)
 }
 

@@ -27,7 +27,6 @@ var changes = []scenario{
 	{"an email is changed", patch, `{"email":"b@b"}`, 200, `{"id":1,"name":"Ada","email":"b@b","created_at":"…"}`},
 	{"both are replaced", put, both, 200, nowBoth},
 	{"a replacement refuses null", put, `{"name":"B","email":null}`, 400, required},
-	{"nothing is changed", patch, `{}`, 200, ada},
 	{"what a user has already is no change", put, `{"name":"Ada","email":"ada@example.org"}`, 200, ada},
 	nulChanged,
 	{"letter case makes another email", patch, `{"email":"Alan@example.org"}`, 200, `{"id":1,…"Alan@example.org"…`},
@@ -40,27 +39,18 @@ var changes = []scenario{
 	// The id and the time stay.
 	{"its own id may be sent back", patch, `{"id":1,"name":"B"}`, 200, `{"id":1,"name":"B","email":"ada@example.org",…`},
 	{"another id is refused", patch, `{"id":2,"name":"B"}`, 400, fixed},
-	{"the id as text is another", patch, `{"id":"1"}`, 400, fixed},
 	{"another time is refused", patch, `{"created_at":"1999-01-01 00:00:00"}`, 400, fixed},
 
 	// Nothing else can be changed.
 	{"a misspelt key is named", patch, `{"nmae":"B"}`, 400,
 		`{"error":"Unknown key \"nmae\": only name…email…can be changed"}`},
 
-	// Browsers on other sites.
-	{"another site's browser cannot change", patch + "\nSec-Fetch-Site: cross-site", both, 403, crossed},
-
-	// As other programs send it.
-	{"a compressed change is refused", patch, gzipped(`{"name":"Ada King"}`), 400, packed},
-
 	// Other users.
 	{"another user's email is a conflict", patch, `{"email":"alan@example.org"}`, 409, emailUsed},
 	{"a user that does not exist is not changed", "PATCH /api/users/3", both, 404, noUser},
 	{"a user that does not exist is neither replaced nor created", "PUT /api/users/3", both, 404, noUser},
-	{"a missing user is found before ids are compared", "PATCH /api/users/3", `{"id":7}`, 404, noUser},
 	{"a missing user is found before entity tags are compared", "PATCH /api/users/3\nIf-Match: \"x\"", both, 404, noUser},
 	{"a bad body is found before a missing user", "PATCH /api/users/3", `{"name":5}`, 400, `{"error":"The field name …"}`},
-	{"deleting a missing user is not found with an entity tag", "DELETE /api/users/3\nIf-Match: \"x\"", "", 404, noUser},
 
 	// If-Match.
 	{"another entity tag refuses a change", patch + "\nIf-Match: \"x\"", both, 412, changed},
@@ -143,10 +133,7 @@ var byEmails = []scenario{
 	// Nobody has the email.
 	{"nobody is read by email", "GET" + nobodys, "", 404, noUser},
 	{"nobody is changed by email", "PATCH" + nobodys, named, 404, noUser},
-	{"nobody is deleted by email", "DELETE" + nobodys, "", 404, noUser},
-	{"letter case makes another email in a path", "GET /api/users/Ada@example.org", "", 404, noUser},
 	{"a user is created by email", "PUT" + nobodys, named, 201, third},
-	{"a plus stays", "PUT /api/users/b+c@b", named, 201, `{"id":3,"name":"B","email":"b+c@b","created_at":"…"}`},
 	{"what is encoded is decoded once", "PUT /api/users/%25%32%35%3F%20@b", named, 201,
 		`{"id":3,"name":"B","email":"%25? @b","created_at":"…"}`},
 
@@ -155,10 +142,8 @@ var byEmails = []scenario{
 	{"an email with a slash is another path", "GET /api/users/a%2Fb@b", "", 404, noPath},
 	{"what is no UTF-8 creates nobody", "PUT /api/users/%FF@b", named, 400, `{"error":"The email in the path is not UTF-8 text"}`},
 	{"a creation by email needs a name", "PUT" + nobodys, `{}`, 400, required},
-	{"a replacement by email refuses an empty email", "PUT" + byEmail, `{"name":"B","email":""}`, 400, required},
 	{"a creation by email has no other email", "PUT" + nobodys, `{"name":"B","email":"c@b"}`, 400, otherEmail},
 	{"a creation by email has no id", "PUT" + nobodys, `{"name":"B","id":3}`, 400, fixed},
-	{"a creation by email has no time", "PUT" + nobodys, `{"name":"B","created_at":""}`, 400, fixed},
 	{"a creation by email names an unknown key", "PUT" + nobodys, `{"nmae":"B"}`, 400, `{"error":"Unknown key \"nmae\"…`},
 	{"a change by email may not take another's", "PATCH" + byEmail, `{"email":"alan@example.org"}`, 409, emailUsed},
 
@@ -166,12 +151,9 @@ var byEmails = []scenario{
 	{"only to create creates", "PUT" + nobodys + onlyNew, named, 201, third},
 	{"only to create replaces nobody", "PUT" + byEmail + onlyNew, named, 412, exists},
 	{"only to create replaces nobody by id", "PUT /api/users/1" + onlyNew, both, 412, exists},
-	{"only to create creates nobody by id", "PUT /api/users/3" + onlyNew, both, 404, noUser},
-	{"a tag that may not match is nothing to a replacement", "PUT" + byEmail + "\nIf-None-Match: \"x\"", named, 200, renamed},
 	{"only to replace replaces", "PUT" + byEmail + "\nIf-Match: *", named, 200, renamed},
 	{"only to replace creates nobody", "PUT" + nobodys + "\nIf-Match: *", named, 412, nobody},
 	{"only to replace comes before the id", "PUT" + nobodys + "\nIf-Match: \"x\"", `{"name":"B","id":3}`, 412, nobody},
-	{"neither to create nor to replace does nothing", "PUT" + byEmail + "\nIf-Match: *" + onlyNew, named, 412, exists},
 	{"another entity tag refuses a replacement by email", "PUT" + byEmail + "\nIf-Match: \"x\"", named, 412, changed},
 	{"a missing email is found before entity tags are compared", "DELETE" + nobodys + "\nIf-Match: \"x\"", "", 404, noUser},
 }
@@ -224,21 +206,27 @@ func TestAnEmailThatSeveralUsersHaveNamesNobody(t *testing.T) {
 	p.Do(t, "GET", "/api/users/a@b", "").Expect(t, 200, `{"id":1,…`)
 }
 
+// atOnce sends requests to some programs at once, and returns how many were answered how.
+func atOnce(t *testing.T, programs []*program.Program, requests []string, body string) map[string]int {
+	t.Helper()
+	var answers []<-chan program.Answer
+	for i, request := range requests {
+		answers = append(answers, programs[i%len(programs)].Begin(t, request, body))
+	}
+	found := map[string]int{}
+	for i, answer := range answers {
+		method, _, _ := strings.Cut(requests[i], " ")
+		found[fmt.Sprint(method, " ", (<-answer).Status)]++
+	}
+	return found
+}
+
 // On PostgreSQL, several may see that nobody has the email, and all but one of them are refused and begin again. While others
 // delete the user, a put creates or replaces: nobody sees what the two do to each other.
 func TestPutsAtOnceCreateOneUser(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	atOnce := func(requests ...string) map[string]int { // how many are answered how
-		answers, found := make(chan string), map[string]int{}
-		for _, request := range requests {
-			go func() { answers <- fmt.Sprint(request[:3], " ", p.Ask(t, request, named).Status) }()
-		}
-		for range requests {
-			found[<-answers]++
-		}
-		return found
-	}
+	atOnce := func(requests ...string) map[string]int { return atOnce(t, []*program.Program{p}, requests, named) }
 	for round := range program.Times(20, 200) {
 		put := fmt.Sprintf("PUT /api/users/%d@b", round)
 		program.Expect(t, "who creates or replaces", atOnce(slices.Repeat([]string{put}, 16)...), map[string]int{"PUT 201": 1, "PUT 200": 15})
@@ -246,8 +234,8 @@ func TestPutsAtOnceCreateOneUser(t *testing.T) {
 		program.Expect(t, "who only creates", atOnce(slices.Repeat([]string{put + onlyNew}, 16)...), map[string]int{"PUT 201": 1, "PUT 412": 15})
 		found := atOnce(slices.Repeat([]string{put, strings.Replace(put, "PUT", "DELETE", 1)}, 8)...)
 		program.Expect(t, fmt.Sprint("puts that succeed, of ", found), found["PUT 201"]+found["PUT 200"], 8)
-		program.Expect(t, fmt.Sprint("deletions that are answered, of ", found), found["DEL 204"]+found["DEL 404"], 8)
-		there := 1 + found["PUT 201"] - found["DEL 204"]
+		program.Expect(t, fmt.Sprint("deletions that are answered, of ", found), found["DELETE 204"]+found["DELETE 404"], 8)
+		there := 1 + found["PUT 201"] - found["DELETE 204"]
 		program.Expect(t, "how many have the email", len(p.Do(t, "GET", fmt.Sprintf("/api/users?email=new%d@b", round), "").Users(t)), there)
 	}
 }

@@ -81,18 +81,13 @@ func TestEachWriteIsRecordedAndNothingElse(t *testing.T) {
 		entries  []string
 	}{
 		{scenario{"a creation has neither before nor after", post, sent, 201, ""}, []string{was("created", 3, byHR)}},
-		{scenario{"a duplicate is not recorded", post, sent, 500, ""}, nil},
 		{scenario{"a change has the fields that differ", "PATCH /api/users/3", `{"name":"B","email":"a@b","phone":"1"}`, 200, ""},
 			[]string{was("changed", 3, byHR+`,"before":{"name":"A","phone":null},"after":{"name":"B","phone":"1"}`)}},
 		{scenario{"the same values are no change", "PATCH /api/users/3", `{"name":"B","phone":"1"}`, 200, ""}, nil},
-		{scenario{"a change by email is one of its user", "PATCH /api/users/a@b", `{"phone":"2"}`, 200, ""},
-			[]string{was("changed", 3, byHR+`,"before":{"phone":"1"},"after":{"phone":"2"}`)}},
 		{scenario{"a change that is refused is not recorded", "PATCH /api/users/3", `{"email":"ada@example.org"}`, 409, ""}, nil},
 		{scenario{"a replacement has the fields that differ", "PUT /api/users/3", `{"name":"A","email":"a@b"}`, 200, ""},
-			[]string{was("changed", 3, byHR+`,"before":{"name":"B","phone":"2"},"after":{"name":"A","phone":null}`)}},
+			[]string{was("changed", 3, byHR+`,"before":{"name":"B","phone":"1"},"after":{"name":"A","phone":null}`)}},
 		{scenario{"a put creates", "PUT /api/users/p@b", named, 201, ""}, []string{was("created", 0, byHR)}},
-		{scenario{"a put changes", "PUT /api/users/p@b", `{"name":"C"}`, 200, ""},
-			[]string{was("changed", 0, byHR+`,"before":{"name":"B"},"after":{"name":"C"}`)}},
 		{scenario{"a deletion has the whole user", "DELETE /api/users/3", "", 204, ""},
 			[]string{was("deleted", 3, byHR+`,"before":`+nobodys3)}},
 		{scenario{"a restore is a creation", "POST /api/users/3/restore", "", 201, ""}, []string{was("created", 3, byHR)}},
@@ -100,7 +95,6 @@ func TestEachWriteIsRecordedAndNothingElse(t *testing.T) {
 		{scenario{"a file that is refused is not recorded", file, row, 422, ""}, nil},
 		{scenario{"a file's changes are recorded", update, row, 200, ""},
 			[]string{was("changed", 3, byHR+`,"before":{"name":"A","phone":null},"after":{"name":"C","phone":"7"}`)}},
-		{scenario{"a file that changes nothing is not recorded", update, row, 200, ""}, nil},
 		{scenario{"a file's rows that are stored are recorded", file + "?on_error=skip", "name,email\nC,a@b\nF,f@b\n,g@b\n", 200, ""},
 			[]string{was("created", 0, byHR)}},
 		{scenario{"a file's deletions are recorded", update + "&on_missing=delete&max_deletes=9",
@@ -381,14 +375,8 @@ func TestAUserIsRestoredOnce(t *testing.T) {
 	for round := range program.Times(10, 100) {
 		id := p.Create(t, "Ada", fmt.Sprint(round, "@b"))
 		p.Delete(t, id)
-		statuses, found := make(chan int), map[int]int{}
-		for i := range 8 {
-			go func() { statuses <- both[i%2].Do(t, "POST", fmt.Sprintf("/api/users/%d/restore", id), "").Status }()
-		}
-		for range 8 {
-			found[<-statuses]++
-		}
-		program.Expect(t, "how often each status came", found, map[int]int{201: 1, 409: 7})
+		restore := fmt.Sprintf("POST /api/users/%d/restore", id)
+		program.Expect(t, "who restores", atOnce(t, both, slices.Repeat([]string{restore}, 8), ""), map[string]int{"POST 201": 1, "POST 409": 7})
 	}
 }
 

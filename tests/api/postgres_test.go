@@ -33,11 +33,7 @@ func TestAChangeThatCommitsLateIsNotMissed(t *testing.T) {
 	f.Settle(t, p)
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Do("BEGIN", "SELECT FROM users WHERE id = 1 FOR UPDATE")
-	late := make(chan program.Answer)
-	go func() {
-		answer, _ := p.Send("POST", batchPath, batchOf(item(post, program.Body("late", "late")), item(patch, `{"name":"B"}`)))
-		late <- answer
-	}()
+	late := p.Begin(t, "POST "+batchPath, batchOf(item(post, program.Body("late", "late")), item(patch, `{"name":"B"}`)))
 	watch := program.OpenOther(t, p.DatabasePath())
 	program.WaitFor(t, "the batch waits for the lock", func() bool { return watch.Ask(waiting) == "1" })
 	p.Create(t, "n", "soon")
@@ -136,11 +132,7 @@ func TestADeadlockLetsAWholeBatchBeginAgain(t *testing.T) {
 	p.Create(t, "Alan", "alan")
 	other, watch := program.OpenOther(t, p.DatabasePath()), program.OpenOther(t, p.DatabasePath())
 	other.Do("SET deadlock_timeout = '1h'", "BEGIN", "SELECT FROM users WHERE id = 2 FOR UPDATE") // so that the batch is ended
-	answers := make(chan program.Answer)
-	go func() {
-		answer, _ := p.Send("POST", batchPath, batchOf(item(post, sent), item(patch, named), item("PATCH /api/users/2", named)))
-		answers <- answer
-	}()
+	answers := p.Begin(t, "POST "+batchPath, batchOf(item(post, sent), item(patch, named), item("PATCH /api/users/2", named)))
 	program.WaitFor(t, "the batch waits for the lock", func() bool { return watch.Ask(waiting) == "1" })
 	other.Do("UPDATE users SET name = 'Countess' WHERE id = 1", "COMMIT")
 	program.Expect(t, "the statuses", statuses(parts(t, <-answers)), "[201 200 200]")

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +24,6 @@ func readable(t testing.TB) *program.Program {
 
 // What parameters find: ids in order, and the header X-Total-Count.
 var searches = []struct{ name, query, ids, total string }{
-	{"an email is found exactly", "email=ada@example.org", "1", ""},
 	{"an email in another letter case is another email", "email=Ada@example.org", "", ""},
 	{"a plus in an email is escaped", "email=percent%2Bsign@example.org", "4", ""},
 	{"a plus that is not escaped is a space", "email=percent+sign@example.org", "", ""},
@@ -33,8 +31,6 @@ var searches = []struct{ name, query, ids, total string }{
 	{"a part of a name is found", "q=lovelace", "1", ""},
 	{"a part of either is found", "q=a", "1 2 3 4 5 7", ""},
 	{"every word of a text is in some field", "q=ORG+lovelace", "1", ""},
-	{"white space of Unicode separates words, too", "q=%E3%80%80org%C2%A0ada+", "1", ""},
-	{"a word that nobody has finds nobody", "q=ada+nobody", "", ""},
 	{"a percent sign is text", "q=%25", "4", ""},
 	{"the end of a name and the beginning of an email are not one text", "q=lovelaceada", "", ""},
 	{"a control character is text", "q=" + nulEscaped + "b", "7", ""},
@@ -43,37 +39,26 @@ var searches = []struct{ name, query, ids, total string }{
 	{"characters are counted, and not bytes", "q=" + strings.Repeat("%C3%A9", 1000), "", ""},
 
 	{"an id is found", "id=3", "3", ""},
-	{"an id that nobody has finds nobody", "id=-6", "", ""},
 	{"any of several ids are found, in the order of the list", "id=5&id=1&id=6&id=5", "1 5", ""},
 	{"a name is found exactly", "name=Ada+Lovelace", "1", ""},
 	{"a part of a name, or another case, is another name", "name=Ada&name=ada+lovelace", "", ""},
-	{"any of several emails are found", "email=ada@example.org&email=grace@example.com", "1 3", ""},
-	{"of two fields, both must be the user's", "name=Ada+Lovelace&name=Grace+Hopper&email=ada@example.org", "1", ""},
 	{"an empty value finds users without one", "email=", "7", ""},
-	{"another name", "name!=Ada+Lovelace", "2 3 4 5 7", ""},
 	{"none of several names", "name!=Ada+Lovelace&name!=Grace+Hopper&count=true&limit=2&order=desc", "7 5", "4"},
-	{"another email, or none", "email!=ada@example.org", "2 3 4 5 7", ""},
 	{"any email at all", "email!=", "1 2 3 4 5", ""},
-	{"created before a time", "created_to=2024-01-02T03:04:06Z", "1 2 3 4 5", ""},
 	{"created within a day", "created_from=2024-01-02&created_to=2024-01-03&count=true&limit=1", "1", "5"},
 
 	{"without a parameter come all users, by id", "", "1 2 3 4 5 7", ""},
 	{"an empty pair is none", "&", "1 2 3 4 5 7", ""},
 	{"after comes after", "after=3", "4 5 7", ""},
-	{"after may be an id without a user", "after=6", "7", ""},
-	{"descending is the other order", "order=desc", "7 5 4 3 2 1", ""},
 	{"after goes with the order", "order=desc&after=3", "2 1", ""},
 
 	{"users are sorted by name without case and accents", "sort=name&limit=10", "4 7 1 2 5 3", ""},
 	{"and from the last to the first", "sort=name&limit=10&order=desc", "3 5 2 1 7 4", ""},
 	{"an empty text comes first", "sort=email&limit=3", "7 1 2", ""},
 	{"users with equal values come by id", "sort=created_at&limit=10", "7 1 2 3 4 5", ""},
-	{"a sort by id is the order by id", "sort=id&limit=2&after=2", "3 4", ""},
 	{"users who match are sorted", "sort=name&q=example.org&limit=2&count=true&order=desc", "5 2", "4"},
 
-	{"all users are counted", "count=true", "1 2 3 4 5 7", "6"},
 	{"the count has no limit", "count=true&limit=1", "1", "6"},
-	{"no user is counted", "email=nobody&count=true", "", "0"},
 
 	{"all may be combined", "q=A&limit=2&after=5&order=desc&count=true", "4 3", "6"},
 }
@@ -188,40 +173,37 @@ func TestAListOfAnyLengthIsNotCut(t *testing.T) {
 
 func TestASortedListIsReadPageByPageWhileUsersComeAndGo(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{"asc", "desc"} {
-		t.Run(order, func(t *testing.T) {
-			p := program.Serve(t)
-			names := []string{"ada", "Ada", "Bea", "Łukasz", "Émile", "Zoe", "zoe", "emile", "😀"}
-			var want []int64
-			for i, name := range names {
-				want = append(want, p.Create(t, name, fmt.Sprint(i)))
+	for order, names := range map[string][]string{
+		"asc":  {"ada", "Ada", "Bea", "Émile", "emile", "Łukasz", "Zoe", "zoe", "😀"},
+		"desc": {"😀", "zoe", "Zoe", "Łukasz", "emile", "Émile", "Bea", "Ada", "ada"},
+	} {
+		p := program.Serve(t)
+		for i, name := range []string{"ada", "Ada", "Bea", "Łukasz", "Émile", "Zoe", "zoe", "emile", "😀"} {
+			p.Create(t, name, fmt.Sprint(i))
+		}
+		first, last := "!", "🙂"
+		if order == "desc" {
+			first, last = last, first
+		}
+		var got []string
+		next := "?sort=name&limit=2&order=" + order
+		for page := 0; next != ""; page++ {
+			answer := p.Do(t, "GET", "/api/users"+next, "")
+			users := answer.Users(t)
+			for _, user := range users {
+				got = append(got, user.Name)
 			}
-			want = []int64{want[0], want[1], want[2], want[4], want[7], want[3], want[5], want[6], want[8]}
-			first, last := "!", "🙂"
-			if order == "desc" {
-				slices.Reverse(want)
-				first, last = last, first
+			next = answer.Next()
+			switch border := users[len(users)-1].ID; page { // the user behind whom the next page begins
+			case 0:
+				p.Delete(t, border)
+			case 1:
+				p.Change(t, border, `{"name":"`+last+`"}`) // comes again: it is another user to whoever reads on
+			case 2:
+				p.Create(t, first, "before")
 			}
-			var got []int64
-			next := "?sort=name&limit=2&order=" + order
-			for page := 0; next != ""; page++ {
-				answer := p.Do(t, "GET", "/api/users"+next, "")
-				for _, user := range answer.Users(t) {
-					got = append(got, user.ID)
-				}
-				next = answer.Next()
-				switch border := got[len(got)-1]; page { // the user behind whom the next page begins
-				case 0:
-					p.Delete(t, border)
-				case 1:
-					p.Change(t, border, `{"name":"`+last+`"}`)
-					want = append(want, border) // comes again: it is another user to whoever reads on
-				case 2:
-					p.Create(t, first, "before")
-				}
-			}
-			program.Expect(t, "the users", got, want)
-		})
+		}
+		program.Expect(t, "the users, "+order, got, append(names, last))
 	}
 }
 
