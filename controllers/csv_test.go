@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"users-api/database"
@@ -71,52 +69,26 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		`Put quotes around the value, and write the quote inside it as ""`
 	for _, test := range []struct{ name, text, want string }{
 		{"tabs", "name\temail\nAda;1\ta@x\n", "2 Ada;1|a@x"},
-		{"a comma in a quoted title", "name;\"phone, home\";email\nAda;1;a@x\n", "2 Ada|a@x"},
 		{"UTF-16 without a mark", "n\x00a\x00m\x00e\x00", notUTF8(1)},
 		{"lone CR", "name,email\rA,a\rB,b\r", "refused: " + errOneLine.Message},
-		{"the header in any order and letter case", " EMAIL ,id, Name\na@x,7,Ada\n", "2 Ada|a@x"},
-		{"quotes", "name,email\n\"Ada \"\"L\"\", Countess\",\"a@x\"\n", `2 Ada "L", Countess|a@x`},
 		{"line breaks in quotes", "name,email\n\"A\nB\",a\n\"C\r\nD\",b\n\"E\rF\",c\n",
 			"2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c"},
-		{"a line break in a quoted title", "name,\"phone\r\n(home)\",email\r\nA,1,a\r\n", "3 A|a"},
 		{"blank lines", "\n\r\nname,email\n\nA,a\n  \nB,b\n\n\n", "5 A|a; 7 B|b"},
-		{"CR CR LF in quotes", "name,email\r\r\n\"A\r\r\nB\r\n\",a\r\r\n", "2 A\r\r\nB\r\n|a"},
 		{"another CR", "name,email\nA\rB,a\nC,c\r\r\r\n\"D\"\r,d\nE,e\n",
 			"2: " + loneCR + "; 3: " + loneCR + "; 4: " + openQuote + "; 5 E|e"},
-		{"another CR in the header", "name\remail\nA,a\n", "refused: The header cannot be read. " + loneCR},
-		{"Ctrl-Z behind the last value", "name,email\nA,a\x1a", "2 A|a"},
 
-		{"blanks alone", "  \n\t\n ", "refused: " + emptyCSV},
-		{"a byte order mark alone", "\ufeff", "refused: " + emptyCSV},
 		{"what curl -d sends", "name,emailAda,a@x", "refused: " + errOneLine.Message},
 		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada", "a@x"; "name" and "email" are missing` + joined},
-		{"another separator within a title", "name;email;street, town\nA;a;x\n", "2 A|a"},
 		{"other separators within titles", "a,b,c\tname\te-mail\td;e;f;g;h;i;j\n1\tA\ta\t2\n", "2 A|a"},
-		{"an index without a title", "\tname\temail\n0\tA\ta\n", "2 A|a"},
-		{"a space before quotes behind semicolons", "\"name\"; \"email\"\nA;a\n",
-			"refused: The header cannot be read. " + space},
 		{"other titles", "Vorname;Fax;Mail (privat, neu)\nA;1;a\n",
 			refused + `it has "Vorname", "Fax", "Mail (privat, neu)"; "name" and "email" are missing` + joined},
-		{"first and last names", "Vorname,Nachname,email\nA,B,a\n",
-			refused + `it has "Vorname", "Nachname", "email"; "name" is missing` + joined},
-		{"a header without email", "name,mail\nA,a\n", refused + `it has "name", "mail"; "email" is missing`},
 		{"email twice", "name,E-mail,Email\nA,a,b\n", "refused: The header has the column \"email\" twice"},
 		{"what cannot be seen in titles", "\u200b\ufeffna\u00adme\u00a0,\x1a\u2060 email\u200e\nA,\u200ba\n", "2 A|\u200ba"},
 		{"a second header", "name,id,email\nA,1,a\n\ufeffName,x,E-Mail \nemail,,name\nname,2,b\nB,3,email\n",
 			"2 A|a; 3: " + second + "; 4: " + second + "; 5 name|b; 6 B|email"},
-		{"files that were joined",
-			"\ufeff\"name\",\"email\"\nA,a\n\ufeff\"name\",\"email\"\n\ufeff\"B\",b\n\ufeffC,c\n\ufeff\n",
-			"2 A|a; 3: " + second + "; 4 B|b; 5 C|c"},
-		{"brackets around a title", "[id],name,email\n1,A,a\n", "2 A|a"},
-		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column \"name\" twice"},
-		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: The header cannot be read. " + inner},
-		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n",
-			"refused: The header cannot be read. " + inner},
-		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n", notUTF8(1)},
 		{"a long header", strings.Repeat("name,", largestHeader) + "\n", "refused: " + errOneLine.Message},
 		{"a vCard", "\ufeff\r\nBEGIN:VCARD\r\nVERSION:3.0\r\n", "refused: The file is a vCard: export the address book as CSV instead"},
 		{"LDIF", "dn: uid=ada\nmail: a\n", "refused: " + errLDIF.Message},
-		{"LDIF with its version", "version: 1\n\ndn: uid=ada\n", "refused: " + errLDIF.Message},
 		{"LDIF of ldapsearch", "# extended LDIF\n#\n", "refused: " + errLDIF.Message},
 		{"a workbook", "PK\x03\x04\x14", "refused: The file is a workbook or a zip file, and not text: save it as CSV"},
 
@@ -124,16 +96,12 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 			"2: Name is required; 3: Email is required; 4 B|b; 5: The row has 3 values, and the header 2 columns; " +
 				"6: The row has 1 value, and the header 2 columns"},
 		{"a quote in the middle before one at the start", "name,email\nA\"B,\"b\nC,c\n", "2: " + inner + "; 3 C|c"},
-		{"text behind a quote", "name,email\n\"A\"B,a\r\nC,c\r\n", "2: " + openQuote + "; 3 C|c"},
-		{"a quote that never ends", "name,email\nA,a\n\"B,b\nC,c\n", "2 A|a; 3: " + openQuote},
 
 		{"many blank lines, which are no long row", "name,email\n" + strings.Repeat("\r\n", largestRow) + "A,a\n",
 			fmt.Sprintf("%d A|a", largestRow+2)},
 		{"4 MiB", "name,email\n" + long + ",a\nB,b\n", "2 " + long + "|a; 3 B|b"},
 		{"4 MiB and a byte", "name,email\n" + long + "n,a\nB,b\n", tooLong},
 		{"4 MiB of quoted line breaks", "name,email\n\"" + strings.Repeat("\r", largestRow) + "\",a\nB,b\n", tooLong},
-		{"as many values as may be", "name,email\n" + columns + "\nB,b\n",
-			fmt.Sprintf("2: The row has %d values, and the header 2 columns; 3 B|b", maxColumns)},
 		{"one more", "name,email\n" + columns + ",\nB,b\n", "refused: The row in line 2 has more than 16384 values"},
 		{"as many values as may be, and more than 4 MiB", "name,email\n" + columns + long + "\nB,b\n", tooLong},
 	} {
@@ -145,56 +113,23 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 	}
 }
 
-// A file that cannot be read on, in the header or behind it, is never taken for one that ends.
-func TestAFileThatBreaksOffIsNoEnd(t *testing.T) {
-	const text = "name,email\nA,a\n\"B\",b\n"
-	long := strings.Repeat("n", largestHeader)
-	for name, test := range map[string]struct {
-		open openFile
-		text string
-		most int // bytes that are not read
-	}{
-		"CSV":                           {openCSV, text, len(text)},
-		"CSV with a long row":           {openCSV, "name,email\n" + long + ",a\n", 3},
-		"NDJSON with a long first line": {openNDJSON, `{"name":"` + long + `","email":"a"}`, 20},
-	} {
-		for less := range test.most {
-			file := io.MultiReader(strings.NewReader(test.text[:len(test.text)-less]), iotest.ErrReader(errors.New("broken")))
-			got := readFile(test.open, file)
-			if !strings.HasSuffix(got, "refused: broken") || strings.Contains(got, "nn") && less > 0 {
-				t.Errorf("%s, %d bytes less: %.300s", name, less, got)
-			}
-		}
-	}
-}
-
 func TestNDJSONIsReadLineByLine(t *testing.T) {
 	const ada = `{"name":"A","email":"a"}`
 	long := strings.Repeat(" ", largestRow)
 	for _, test := range []struct{ name, text, want string }{
 		{"CRLF and blank lines", "\r\n" + ada + "\r\n \t\r\n" + ada + "\r\n", "2 A|a; 4 A|a"},
-		{"blank lines alone", "\n \t\r\n\n ", "refused: " + emptyNDJSON},
 		{"rows that are refused", "{}\n{\n[]\n{\"name\":1,\"email\":\"a\"}\n" + ada,
 			"1: " + required + "; 2: The line is not valid JSON: see byte 1; " +
 				"3: The line must be a JSON object, not an array; 4: The field name must be a string, not a number; 5 A|a"},
 		{"a first line that is cut off", `"A","email":"a"}` + "\n" + ada, "1: The line is not valid JSON: see byte 4; 2 A|a"},
-		{"no line that is an object", "{\n\"name\":\"A\"\n}\n", "1: The line is not valid JSON: see byte 1; " +
-			"2: The line is not valid JSON: see byte 7; 3: The line is not valid JSON: see byte 1; refused: " + errNotLines.Message},
-		{"an array with an object in each line", "[\n" + ada + ",\n" + ada + "\n]\n", "refused: " + errNotLines.Message},
 		{"a vCard", "BEGIN:VCARD\n", "refused: The file is a vCard: export the address book as CSV instead"},
-		{"a first line with a mistake", "\n{\"name\":A}\n" + ada, "2: The line is not valid JSON: see byte 9; 3 A|a"},
 		{"keys that are not quite fields", `{"NAME":"A","E-Mail":"a"}` + "\n" + `{"name":"A","Email":"a","email":"b"}`,
 			"1: " + required + `: "NAME" is not "name" and "E-Mail" is not "email"; 2 A|b`},
-		{"keys with what cannot be seen", `{"\ufeffname":"A","email":"a","Fax":1}`,
-			`1: Name is required: "\ufeffname" is not "name"`},
 		{"UTF-16 without a mark", "{\x00}\x00\n\x00", notUTF8(1)},
 		{"CR CR LF and Ctrl-Z", ada + "\r\r\n" + ada + "\x1a", "1 A|a; 2 A|a"},
 		{"what curl -d sends", ada + ada, "refused: " + errOneLine.Message},
-		{"a line that lacks an email", `{"name":"}{"}`, "1: Email is required"},
 		{"4 MiB", ada + long[len(ada):] + "\n", "1 A|a"},
-		{"4 MiB without an end", ada + long[len(ada):], "1 A|a"},
 		{"4 MiB and a byte", ada + long[len(ada)-1:] + "\n", "refused: " + errOneLine.Message},
-		{"4 MiB and a byte without an end", ada + long[len(ada)-1:], "refused: " + errOneLine.Message},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := readFile(openNDJSON, strings.NewReader(test.text)); got != test.want {
@@ -289,74 +224,19 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		for _, spreadsheet := range []bool{false, true} {
 			header, _, row := renderCSV(fields, spreadsheet)
-			text := header + string(row(&user)) + string(row(&user))
-			if spreadsheet {
-				expectNoFormula(t, text)
-			} else if want := standardCSV(&user); !strings.HasSuffix(text, "\r\n"+want) {
-				t.Errorf("encoding/csv writes %q, not %q", want, text)
-			}
-			expectTwice(openCSV, text, spreadsheet)
+			expectTwice(openCSV, header+string(row(&user))+string(row(&user)), spreadsheet)
 		}
 		text := strings.Repeat(string(fields.AppendUser(nil, &user))+"\n", 2)
 		expectTwice(openNDJSON, text, false)
 	})
 }
 
-// standardCSV returns a user as encoding/csv writes it.
-func standardCSV(user *models.User) string {
-	var text strings.Builder
-	writer := csv.NewWriter(&text)
-	row := []string{strconv.FormatInt(user.ID, 10), user.Name, user.Email, user.CreatedAt}
-	_ = writer.Write(append(row, make([]string, len(fields.OptionalNames()))...))
-	writer.Flush()
-	return strings.TrimSuffix(text.String(), "\n") + "\r\n"
-}
-
-// expectNoFormula opens a file as a spreadsheet does, whichever separator it uses.
-func expectNoFormula(t *testing.T, text string) {
-	t.Helper()
-	for _, separator := range ",;\t|" {
-		for _, cell := range cells(strings.TrimPrefix(text, "\ufeff"), byte(separator)) {
-			if cell != "" && strings.IndexByte("=+-@\t\r", cell[0]) >= 0 {
-				t.Errorf("%q has the formula %q where %q separates", text, cell, separator)
-			}
-		}
-	}
-}
-
-// cells splits a file as Excel does: only a quote at the start of a cell hides separators, and what follows the closing
-// quote still belongs to the cell.
-func cells(text string, separator byte) (all []string) {
-	cell, quoted, isStart := []byte{}, false, true
-	for i := 0; i < len(text); i++ {
-		char := text[i]
-		switch {
-		case quoted && char == '"' && i+1 < len(text) && text[i+1] == '"':
-			cell = append(cell, char)
-			i++
-		case quoted && char == '"', isStart && char == '"':
-			quoted = !quoted
-		case !quoted && (char == separator || char == '\n' || char == '\r'):
-			all, cell, isStart = append(all, string(cell)), nil, true
-			continue
-		default:
-			cell = append(cell, char)
-		}
-		isStart = false
-	}
-	return append(all, string(cell))
-}
-
 func TestASpreadsheetSeesNoFormula(t *testing.T) {
 	for value, want := range map[string]string{
-		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "'x": "'x", "'=1": "''=1",
-		"x;'=1": "x;''=1", "x|+1": "x|'+1", "x\"=1": "x\"=1", "x; =1": "x; =1", "x=1;y-2": "x=1;y-2", "": "",
-		"012": "'012", "'012": "''012", "\"012": "\"012", "x;012": "x;012", "012;=1": "'012;'=1",
-		"012;x": "'012;x", "3E4": "'3E4",
-		"1.5": "'1.5", ".5": "'.5", ".": ".", "1-2": "'1-2", "3rd": "'3rd", "0": "0", "7": "7", "00": "'00",
-		"x7": "x7", " 7": " 7",
-		"123456789012345": "123456789012345", "1234567890123456": "'1234567890123456", "true": "'true", "False": "'False",
-		"truely": "truely", "'true": "''true", "'": "'",
+		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "'x": "'x", "'=1": "''=1", "": "",
+		"x;'=1": "x;''=1", "x|+1": "x|'+1", "x\"=1": "x\"=1", "x; =1": "x; =1", "x=1;y-2": "x=1;y-2", "012;=1": "'012;'=1",
+		"012": "'012", "'012": "''012", "\"012": "\"012", "x;012": "x;012", "3E4": "'3E4", "1.5": "'1.5", ".5": "'.5", ".": ".", "0": "0", "7": "7",
+		"x7": "x7", "123456789012345": "123456789012345", "1234567890123456": "'1234567890123456", "true": "'true", "False": "'False",
 	} {
 		if got := toSpreadsheet(value); got != want || fromSpreadsheet(got) != value {
 			t.Errorf("%q is sent as %q, want %q, and comes back as %q", value, got, want, fromSpreadsheet(got))

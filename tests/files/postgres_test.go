@@ -13,9 +13,6 @@ import (
 	"users-api/tests/program"
 )
 
-// importHeld is what an import is told that another program's lock holds up.
-const importHeld = program.WritesHeld
-
 // exported are users as an export must be able to write them.
 var exported = []string{
 	"CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text UNIQUE, created_at timestamptz)",
@@ -50,11 +47,7 @@ func importBeside(t *testing.T, p *program.Program, database, statement, paramet
 	t.Helper()
 	other := program.OpenOther(t, filepath.Join(database, "users.db"))
 	other.Do("BEGIN", statement)
-	answered := make(chan program.Answer)
-	go func() {
-		answer, _ := p.Send("POST", program.CSV+parameters, file)
-		answered <- answer
-	}()
+	answered := p.Begin(t, "POST "+program.CSV+parameters, file)
 	waiting := `SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
 	program.WaitFor(t, "the import waits for the lock", func() bool { return other.Ask(waiting) == "1" })
 	other.LetGo()
@@ -87,17 +80,6 @@ func TestADeletedUserIsNamedAsItWasDeleted(t *testing.T) {
 		answer := importBeside(t, p, p.DataDir, statement, roster+"1", "name,email\nAlan,alan\n")
 		answer.Expect(t, 200, deleting(0, 0, 1, 1, named))
 	}
-}
-
-// The server says the same when it accepts no more connections, for which an import waits.
-func TestAnImportIsAnsweredWhateverATriggerRaises(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	program.OpenOther(t, p.DatabasePath()).Do(`CREATE FUNCTION two() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN RAISE SQLSTATE '53300' USING MESSAGE = 'at most 2 users'; END $$`,
-		"CREATE TRIGGER two AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION two()")
-	p.Do(t, "POST", program.CSV, "name,email\nAda,ada\n").Expect(t, 500, `{"error":"…at most 2 users…(SQLSTATE 53300)"}`)
-	p.ExpectUsers(t)
 }
 
 // The documented commands take a URL with parameters that only the service knows, and restore while it runs: the table is

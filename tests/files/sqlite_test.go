@@ -9,9 +9,6 @@ import (
 	"users-api/tests/program"
 )
 
-// importHeld is what an import is told that another program's lock holds up.
-const importHeld = program.WritesHeld
-
 // exported are users as an export must be able to write them.
 var exported = []string{
 	"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, email TEXT UNIQUE, created_at DATETIME)",
