@@ -2,7 +2,6 @@ package routes
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -10,57 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
-	"users-api/controllers"
 	"users-api/models"
 	"users-api/tests/program"
 )
-
-// reader is a handler that reads a body and then, if it is a large one, works on it until it is told to go on.
-func reader(whole chan<- struct{}, goOn <-chan struct{}) gin.HandlerFunc {
-	return controllers.Handle(func(c *gin.Context) error {
-		n, err := io.Copy(io.Discard, c.Request.Body)
-		if err != nil {
-			return err
-		}
-		if n > smallBody+1 {
-			whole <- struct{}{}
-			<-goOn
-		}
-		c.Status(http.StatusNoContent)
-		return nil
-	})
-}
-
-// large sends a body that needs a place, but for its last byte.
-func (s *service) large(t *testing.T) *program.Conn {
-	t.Helper()
-	conn := s.Dial(t)
-	const length = 2 * smallBody
-	conn.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", length, strings.Repeat("x", length-1))
-	return conn
-}
-
-// full is a service whose one place for a large body is taken until the test ends.
-func full(t *testing.T, change func(*limits)) *service {
-	t.Helper()
-	whole, goOn := make(chan struct{}, 1), make(chan struct{})
-	s := startWith(t, reader(whole, goOn), func(l *limits) { l.largeBodies = 1 }, change)
-	t.Cleanup(func() { close(goOn) })
-	s.large(t).Send("x")
-	await(t, "a body is worked on", whole)
-	return s
-}
-
-func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
-	t.Parallel()
-	s := full(t, func(l *limits) { l.body = 500 * time.Millisecond })
-	got := s.large(t).Answer()
-	got.Expect(t, 503, `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`)
-	program.ExpectHeader(t, got, "Retry-After", "5")
-	s.WaitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
-}
 
 // Each route says itself how it takes bodies.
 func TestNoRouteTakesALargeBodyWithoutAPlace(t *testing.T) {
@@ -78,7 +29,9 @@ func TestNoRouteTakesALargeBodyWithoutAPlace(t *testing.T) {
 		if slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, route.Method) {
 			tried++
 			path := strings.ReplaceAll(route.Path, ":id", "1")
-			s.Do(t, route.Method, path, strings.Repeat(" ", 2*smallBody)).Expect(t, 503, "…at once: send it again …")
+			refused := s.Do(t, route.Method, path, strings.Repeat(" ", 2*smallBody))
+			refused.Expect(t, 503, "…at once: send it again …")
+			program.ExpectHeader(t, refused, "Retry-After", "5")
 		}
 	}
 	program.Expect(t, "routes that take bodies", tried, 10)
@@ -86,9 +39,9 @@ func TestNoRouteTakesALargeBodyWithoutAPlace(t *testing.T) {
 
 func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 	t.Parallel()
-	s := full(t, func(l *limits) { l.stop = 50 * time.Millisecond })
-	body := strings.Repeat("x", 2*smallBody)
-	waiting := s.BeginRequest(t, "POST /", body) // the handler reads now
+	s := start(t, func(l *limits) { l.largeBodies, l.body, l.stop = 0, time.Hour, 50*time.Millisecond })
+	body := strings.Repeat(" ", 2*smallBody)
+	waiting := s.BeginRequest(t, "POST /api/users", body) // the handler reads now
 	waiting.Send("%s", body)
 	s.end(t)
 	text, _ := waiting.Rest()

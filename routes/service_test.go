@@ -155,11 +155,3 @@ func TestTheLimitsOfClientsAreThoseThatAreDocumented(t *testing.T) {
 			server.ReadHeaderTimeout, server.MaxHeaderBytes, server.ReadTimeout, server.IdleTimeout)
 	}
 }
-
-func TestServeEndsWhenItCannotAccept(t *testing.T) {
-	t.Parallel()
-	accept := listen(t)
-	_ = accept.Close()
-	err := silent(openUsers(t, t.TempDir()+"/users.db", 0)).Prepare(t.Context())(accept)
-	program.Expect(t, "the end", err, "cannot accept connections: …")
-}
