@@ -5,7 +5,6 @@ package availability
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"users-api/tests/postgresql"
@@ -56,12 +55,10 @@ func TestAProblemOfUnknownOutcomeHasACodeOfItsOwn(t *testing.T) {
 	p.Create(t, "Ada", "ada@example.org")
 	postgresql.SQL(t, url, "ALTER SYSTEM SET synchronous_standby_names = 'missing'")
 	server.Reload(t)
-	var answer program.Answer
-	var wait sync.WaitGroup
-	wait.Go(func() { answer, _ = p.Send("DELETE", "/api/users/1", "", "Accept: application/problem+json") })
+	answered := p.Begin(t, "DELETE /api/users/1", "", "Accept: application/problem+json")
 	server.WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 	postgresql.SQL(t, url, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-	wait.Wait()
+	answer := <-answered
 	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
 	server.Reload(t)
 	answer.Expect(t, 500, `…"code":"outcome_unknown"…`)

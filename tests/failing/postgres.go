@@ -54,6 +54,7 @@ func (s *Statements) relay(client net.Conn, host string) {
 	var next pgproto3.FrontendMessage
 	next, err = says.ReceiveStartupMessage()
 	var statement []byte
+	born := s.age.Load()
 	for ; err == nil; next, err = says.Receive() {
 		isEnd, isPart, text := false, false, ""
 		switch message := next.(type) {
@@ -72,8 +73,10 @@ func (s *Statements) relay(client net.Conn, host string) {
 		if isEnd && !isFree && s.next(strings.ToValidUTF8(string(statement), ".")) {
 			statement, err = fails.Encode(nil)
 		}
-		if _, failed := server.Write(statement); failed != nil {
-			return
+		if born == s.age.Load() { // otherwise it vanishes
+			if _, failed := server.Write(statement); failed != nil {
+				return
+			}
 		}
 		statement = statement[:0]
 	}

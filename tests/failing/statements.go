@@ -3,11 +3,15 @@
 // what the program sees is an error of the database.
 package failing
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Statements are those of a database. Those that end a transaction without storing anything never fail, nor those whose failure
 // no answer depends on.
 type Statements struct {
+	age    atomic.Int64 // how often connections were forgotten
 	mu     sync.Mutex
 	left   int // up to the one that fails; 0 if none will
 	failed string
@@ -19,6 +23,9 @@ func (s *Statements) Fail(n int) {
 	defer s.mu.Unlock()
 	s.left, s.failed = n, ""
 }
+
+// Forget lets everything vanish that is sent to PostgreSQL on the connections of now, as behind a NAT that has forgotten them.
+func (s *Statements) Forget() { s.age.Add(1) }
 
 // End lets nothing fail any more, and returns the statement that has failed, or "" if there were fewer.
 func (s *Statements) End() string {
