@@ -23,12 +23,8 @@ func sameValues(a, b models.Profile) bool {
 	return fields.Differing(&models.Values{Given: fields.All(), Profile: a}, &b) == 0
 }
 
-// The sentences that follow from the table.
-const (
-	required    = "Name and email are required"
-	emptyCSV    = "The file is empty: its first line must name the columns, name and email among them"
-	emptyNDJSON = "The file is empty: each line must be a JSON object with name and email"
-)
+// required is the sentence that follows from the table.
+const required = "Name and email are required"
 
 // readFile returns what a file says: "LINE NAME|EMAIL" or "LINE: WHY" of each row, joined by "; ", or why it is refused
 // as a whole.

@@ -104,7 +104,9 @@ func TestAFileMustKeepItsPace(t *testing.T) {
 func TestTheTimeToSendDoesNotEndTheWaitForStorage(t *testing.T) {
 	t.Parallel()
 	const short = 100 * time.Millisecond
-	for path, text := range map[string]string{"/api/users": program.Body("n", "1"), csvPath: "name,email\nn,1", ndjsonPath: program.Body("n", "1") + "\n"} {
+	for path, text := range map[string]string{
+		"/api/users": program.Body("n", "1"), csvPath: "name,email\nn,1", ndjsonPath: program.Body("n", "1") + "\n",
+	} {
 		for _, request := range []string{
 			fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", path, len(text), text),
 			fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", path, len(text), text),

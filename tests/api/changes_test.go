@@ -83,7 +83,8 @@ func TestAnEntityTagAllowsOneChange(t *testing.T) {
 		}
 	}
 	now := program.ETag(t, p, 1)
-	for _, other := range []string{"w/" + now, strings.Trim(now, `"`), `"x"`, "", `"a,*,b"`, `"x", *`, `"a,` + now + `,b"`, `"*`, `"x` + now, now[:len(now)-1] + `x"`} {
+	for _, other := range []string{"w/" + now, strings.Trim(now, `"`), `"x"`, "", `"a,*,b"`, `"x", *`, `"a,` + now + `,b"`, `"*`,
+		`"x` + now, now[:len(now)-1] + `x"`} {
 		expectStale(t, p.Ask(t, patch, both, "If-Match: "+other), now, changed)
 	}
 	rewritten := program.ErrorBody("The user is as you read it, but a proxy that compresses has rewritten its ETag: send If-Match: " +

@@ -63,7 +63,9 @@ func TestAListOfOneUserHasTheETagOfTheUser(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
 	etag := program.ETag(t, p, 1)
-	for query, is := range map[string]bool{"email=ada@example.org": true, "limit=1&count=true&name=Ada+Lovelace": true, "q=lovelace": true, "limit=1": false, "id=2": false} {
+	for query, is := range map[string]bool{
+		"email=ada@example.org": true, "limit=1&count=true&name=Ada+Lovelace": true, "q=lovelace": true, "limit=1": false, "id=2": false,
+	} {
 		program.Expect(t, "whether "+query+" has it", p.Do(t, "GET", "/api/users?"+query, "").Header.Get("ETag") == etag, is)
 	}
 	page := p.Do(t, "GET", "/api/users?limit=5", "")
@@ -122,7 +124,8 @@ func TestASearchMayHave100WordsAndAsManyFieldsAsThereMayBe(t *testing.T) {
 		words = append(words, string(rune(0x4e00+i)))
 	}
 	p := program.Serve(t, "USER_FIELDS="+strings.Join(fields, ","))
-	p.Do(t, "POST", "/api/users", `{"name":"`+strings.Join(words[:50], "")+`","email":"a@x","f31":"`+strings.Join(words[50:], "")+`"}`).Expect(t, 201, "…")
+	user := fmt.Sprintf(`{"name":"%s","email":"a@x","f31":"%s"}`, strings.Join(words[:50], ""), strings.Join(words[50:], ""))
+	p.Do(t, "POST", "/api/users", user).Expect(t, 201, "…")
 	query := "/api/users?q=" + url.QueryEscape(strings.Join(words[:100], " "))
 	p.Do(t, "GET", query, "").Expect(t, 200, "[{…}]")
 	p.Do(t, "GET", query+"+a", "").Expect(t, 400, `{"error":"The parameter q must be words…, and at most 100 of them"}`)

@@ -37,10 +37,6 @@ var refusedForAQuote = refusedRows("2", "3 rows",
 	`{"line":2,"error":"This value has a quote in it but none around it. Put quotes around the value, `+
 		`and write the quote inside it as \"\""},{"line":4,"error":"Email is required"}`)
 
-func refusedRow(line int, why string) string {
-	return refusedRows("1", "1 row", fmt.Sprintf(`{"line":%d,"error":"%s"}`, line, why))
-}
-
 func ignoring(created int, columns string) string {
 	return strings.Replace(program.Imported(created, 0, 0, 0), "[]", "["+columns+"]", 1)
 }

@@ -60,7 +60,8 @@ func TestASIGHUPReadsTheFilesOfKeysAgain(t *testing.T) {
 	conn.Answer().Expect(t, 400, "…")
 
 	program.WriteFile(t, reads, thirdKey) // which counts once the other file can be used, too
-	const cannot, unread = `level=ERROR msg="the files of keys cannot be used: the old keys stay valid" error="`, "the file that API_KEY_FILE names cannot be read: "
+	const cannot = `level=ERROR msg="the files of keys cannot be used: the old keys stay valid" error="`
+	const unread = "the file that API_KEY_FILE names cannot be read: "
 	for says, replace := range map[string]func() error{
 		"line 2 of API_KEY_FILE has a key that is too short": func() error { return os.WriteFile(path, []byte(fullKey+"\nhr-sync b"), 0o600) },
 		"API_KEY_FILE is set and has no key":                 func() error { return os.WriteFile(path, []byte("# none"), 0o600) },
@@ -138,7 +139,9 @@ func TestOtherUsersCannotReadWhatTheProgramMakes(t *testing.T) {
 	program.NeedsFile(t, program.Files)
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
-	for path, want := range map[string]os.FileMode{p.DataDir: 0o700, p.DatabasePath(): 0o600, p.DatabasePath() + "-wal": 0o600, p.DatabasePath() + "-shm": 0o600} {
+	for path, want := range map[string]os.FileMode{
+		p.DataDir: 0o700, p.DatabasePath(): 0o600, p.DatabasePath() + "-wal": 0o600, p.DatabasePath() + "-shm": 0o600,
+	} {
 		info, err := os.Stat(path)
 		program.Must(t, err)
 		program.Expect(t, "the mode of "+path, info.Mode().Perm(), want)

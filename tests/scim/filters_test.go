@@ -137,7 +137,8 @@ func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 		},
 		"what takes the parser long": {
 			strings.Repeat("(", 51) + `id eq "1"` + strings.Repeat(")", 51), strings.Repeat(`id eq "1" or `, 50) + `id eq "1"`,
-			strings.Repeat("(", 8000), strings.Repeat("emails[", 2000) + `type eq "work"`, strings.Repeat(" ", 9000) + `id eq "1" or` + strings.Repeat(" ", 9000) + `id eq "1"`,
+			strings.Repeat("(", 8000), strings.Repeat("emails[", 2000) + `type eq "work"`,
+			strings.Repeat(" ", 9000) + `id eq "1" or` + strings.Repeat(" ", 9000) + `id eq "1"`,
 		},
 	} {
 		for _, filter := range filters {

@@ -18,7 +18,9 @@ func TestAWordForFalseDeactivatesAUser(t *testing.T) {
 	}
 	p.Do(t, "POST", program.CSV, rows).Expect(t, 200, "…")
 	const inactive, active = "1 2 3 4 5 6 7", "8 9 10 11 12 13"
-	for filter, want := range map[string]string{`active eq false`: inactive, `active ne true`: inactive, `active eq true`: active, `not (active eq false)`: active} {
+	for filter, want := range map[string]string{
+		`active eq false`: inactive, `active ne true`: inactive, `active eq true`: active, `not (active eq false)`: active,
+	} {
 		program.Expect(t, "whom "+filter+" finds", found(t, p, filter), want)
 	}
 	list := send(t, p, "GET /Users", "")

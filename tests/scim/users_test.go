@@ -216,14 +216,17 @@ func TestASchemaSaysWhatTheTableEnforces(t *testing.T) {
 	schemas := func(when, caseExact, userName, email, number string) {
 		t.Helper()
 		want := "200 {…"
-		for _, attribute := range [][3]string{{"userName", "true", userName}, {"title", "true", "none"}, {"value", caseExact, email}, {"employeeNumber", "true", number}} {
+		for _, attribute := range [][3]string{
+			{"userName", "true", userName}, {"title", "true", "none"}, {"value", caseExact, email}, {"employeeNumber", "true", number},
+		} {
 			want += fmt.Sprintf(`"name":"%s","type":"string","multiValued":false,"required":%t,"caseExact":%s,"mutability":"readWrite",`+
 				`"returned":"default","uniqueness":"%s"}…`, attribute[0], attribute[0] == "userName", attribute[1], attribute[2])
 		}
 		expect(t, p, exchange{when, "GET /Schemas", "", want + "}"})
 	}
 	schemas("only the email is unique", "true", "none", "server", "none")
-	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX of_two ON users (title, user_name)", "CREATE UNIQUE INDEX one ON users (employee_number)")
+	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX of_two ON users (title, user_name)",
+		"CREATE UNIQUE INDEX one ON users (employee_number)")
 	p.Run(t, "add-field", "--unique", "user_name").MustSucceed(t)
 	p.Run(t, "ignore-email-case").MustSucceed(t)
 	p = p.Again(t, "USER_FIELDS="+fields)
