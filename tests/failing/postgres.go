@@ -71,7 +71,7 @@ func (s *Statements) relay(client net.Conn, host string) {
 		// pgx ends a transaction so, and asks whether a connection still works: if it does not, it takes another.
 		isFree := text == "rollback" || strings.HasPrefix(text, "-- ping")
 		if isEnd && !isFree && s.next(strings.ToValidUTF8(string(statement), ".")) {
-			statement, err = fails.Encode(nil)
+			statement, _ = fails.Encode(nil) // a text always encodes
 		}
 		if born == s.age.Load() { // otherwise it vanishes
 			if _, failed := server.Write(statement); failed != nil {
