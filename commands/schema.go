@@ -74,13 +74,12 @@ The service serves the fields, and knows the index, once it is started again wit
 			if len(added) > 0 {
 				serve = "name " + strings.Join(added, ", ") + " in USER_FIELDS, and start the service again"
 			}
-			change, will, done := database.Location.AddFields, "adding the columns "+all+" to", "added: now "+serve
+			will, done := "adding the columns "+all+" to", "added: now "+serve
 			if unique {
-				change = database.Location.AddUniqueFields
 				will = "adding the columns " + all + " if there are none, and a unique index of the values of each that are not empty, to"
 				done = "done: no two users have the same value; now " + serve
 			}
-			run := changing(will, done, func(d database.Location, ctx context.Context) error { return change(d, ctx, names...) })
+			run := changing(will, done, func(d database.Location, ctx context.Context) error { return d.AddFields(ctx, unique, names...) })
 			return run(command, nil)
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -59,29 +59,20 @@ type recordError struct{ error }
 
 func (e recordError) Unwrap() error { return e.error }
 
-// record lets what a write has done be stored in its transaction, under who writes: at once, and then each entry has its
-// key; or where writes share the transaction, at its end, by [sqlitePool.share].
-func (u *Users) record(ctx context.Context, tx *gorm.DB, changes ...models.Change) error {
-	if u.keep == 0 || len(changes) == 0 {
+// signed returns the entries of a write, under who writes, if changes are recorded.
+func (u *Users) signed(ctx context.Context, entries []models.Change) []models.Change {
+	if u.keep == 0 {
 		return nil
 	}
 	by, _ := ctx.Value(authorKey{}).(author)
 	now := time.Now().UnixMilli()
-	for i := range changes {
-		changes[i].At, changes[i].By, changes[i].Request = now, by.by, by.request
+	for i := range entries {
+		entries[i].At, entries[i].By, entries[i].Request = now, by.by, by.request
 	}
-	if waiting, ok := tx.Get(sharedEntries); ok {
-		entries := waiting.(*[]models.Change)
-		*entries = append(*entries, changes...)
-		return nil
-	}
-	return storeEntries(tx, u.dialect, changes)
+	return entries
 }
 
-// sharedEntries names, in a transaction that writes share, the entries that are stored together at its end: 26 of them take
-// a third of the time.
-const sharedEntries = "users-api:entries"
-
+// storeEntries stores entries, and gives each its key: 26 of them together take a third of the time.
 func storeEntries(tx *gorm.DB, dialect dialect, entries []models.Change) error {
 	const columns = 7
 	if len(entries) == 0 {
@@ -94,14 +85,36 @@ func storeEntries(tx *gorm.DB, dialect dialect, entries []models.Change) error {
 }
 
 // created, changed and deleted are the entries of writes.
-func created(id int64) models.Change { return models.Change{Op: models.OpCreated, UserID: &id} }
+func created(id int64) []models.Change { return []models.Change{{Op: models.OpCreated, UserID: &id}} }
 
-func (u *Users) changed(id int64, fields models.FieldSet, before, after *models.Profile) models.Change {
-	return models.Change{Op: models.OpChanged, UserID: &id, Before: u.texts.JSON(fields, before), After: u.texts.JSON(fields, after)}
+func (u *Users) changed(id int64, fields models.FieldSet, before, after *models.Profile) []models.Change {
+	return []models.Change{{Op: models.OpChanged, UserID: &id, Before: u.texts.JSON(fields, before), After: u.texts.JSON(fields, after)}}
 }
 
-func (u *Users) deleted(user *models.User) models.Change {
-	return models.Change{Op: models.OpDeleted, UserID: new(user.ID), Before: new(string(u.texts.AppendUser(nil, user)))}
+func (u *Users) deleted(user *models.User) []models.Change {
+	whole := string(u.texts.AppendUser(nil, user))
+	return []models.Change{{Op: models.OpDeleted, UserID: new(user.ID), Before: &whole}}
+}
+
+// feed says in SQL what the order of the feed is: on SQLite, that of commits.
+type feed struct {
+	xid     string   // the number of an entry's transaction
+	isShown string   // is true of the entries that the feed can show now
+	keys    []string // by which they are ordered
+	from    string   // is true of those from the one with @xid and @seq on
+}
+
+// by returns the keys in a direction.
+func (f feed) by(order order) string { return strings.Join(f.keys, order.word+", ") + order.word }
+
+// entry is the columns of an entry.
+func (f feed) entry() string {
+	return `users_changes.seq, op, user_id, at, "by", request, before, after, ` + f.xid + " AS xid"
+}
+
+// shown selects the entries that the feed can show now, in its order or the reverse.
+func (f feed) shown(db *gorm.DB, order order) *gorm.DB {
+	return db.Model(&models.Change{}).Where(f.isShown).Order(f.by(order))
 }
 
 // cursor is where an entry stands in the feed. Clients have its text.
@@ -144,7 +157,9 @@ func (u *Users) cursor(db *gorm.DB) (string, error) {
 		return "", nil
 	}
 	var end cursor
-	err := db.Raw(u.dialect.end()).Row().Scan(&end.epoch, &end.xid, &end.seq, &end.at) // by GORM's model it takes four times as long
+	feed := u.dialect.feed() // by GORM's model it takes four times as long
+	err := db.Raw("SELECT (SELECT request FROM users_changes WHERE seq = 0), "+feed.xid+", seq, at FROM users_changes "+
+		"WHERE "+feed.isShown+" ORDER BY "+feed.by(descending)+" LIMIT 1").Row().Scan(&end.epoch, &end.xid, &end.seq, &end.at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -170,8 +185,9 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 				return err
 			}
 		}
-		query := u.dialect.from(u.dialect.feed(tx, ascending), from).Select(u.dialect.entry())
-		if err := query.Limit(limit + 1).Find(&changes.Entries).Error; err != nil {
+		feed := u.dialect.feed()
+		query := feed.shown(tx, ascending).Where(feed.from, map[string]any{"xid": from.xid, "seq": from.seq}).Limit(limit + 1)
+		if err := query.Select(feed.entry()).Find(&changes.Entries).Error; err != nil {
 			return err
 		}
 		if len(changes.Entries) == 0 || cursorOf(epoch, &changes.Entries[0]) != from {
@@ -191,17 +207,15 @@ func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
 	shown, bytes, text := 0, 0, []byte(nil)
 	for shown < len(changes.Entries) {
 		some := changes.Entries[shown:min(shown+readTogether, len(changes.Entries))]
-		users, ids := map[int64]*models.User{}, []int64{}
+		var ids []int64
 		for _, entry := range some {
 			if entry.UserID != nil {
 				ids = append(ids, *entry.UserID)
 			}
 		}
-		for user, err := range u.each(tx.Where("id IN ?", ids)) {
-			if err != nil {
-				return err
-			}
-			users[user.ID] = new(*user)
+		users, err := u.withIDs(tx, ids)
+		if err != nil {
+			return err
 		}
 		for i := range some {
 			if id := some[i].UserID; id != nil && users[*id] != nil {
@@ -228,9 +242,9 @@ func (u *Users) PruneChanges(ctx context.Context) error {
 	}
 	before := time.Now().Add(-u.keep).UnixMilli()
 	for more := true; more && ctx.Err() == nil; {
-		err := u.write(ctx, func(tx *gorm.DB) (err error) {
+		err := u.write(ctx, func(tx *gorm.DB) (_ []models.Change, err error) {
 			more, err = u.prune(tx, before)
-			return err
+			return nil, err
 		})
 		if err != nil {
 			return err
@@ -243,7 +257,7 @@ func (u *Users) PruneChanges(ctx context.Context) error {
 // reports whether there may be more. Of the newest only the values go: a client that has seen it has missed nothing.
 func (u *Users) prune(tx *gorm.DB, before int64) (more bool, err error) {
 	oldest := tx.Model(&models.Change{}).Select("seq", "at").Where("seq > 0").Order("seq").Limit(pruneStep)
-	newest := u.dialect.feed(tx, descending).Select("seq").Limit(1)
+	newest := u.dialect.feed().shown(tx, descending).Select("seq").Limit(1)
 	old := tx.Table("(?) AS oldest", oldest).Select("seq").
 		Where("seq <= (SELECT max(seq) FROM (?) AS oldest WHERE at < ?) AND seq <> (?)", oldest, before, newest)
 	forget := tx.Model(&models.Change{}).Where("seq = (?) AND at < ? AND (before IS NOT NULL OR after IS NOT NULL)", newest, before)
@@ -270,9 +284,8 @@ func beginEpoch(tx *gorm.DB) error {
 
 // BeginEpoch begins an epoch in a database file that is restored, if changes are recorded there.
 func BeginEpoch(db *gorm.DB) error {
-	columns, err := sqliteDialect{}.columns(db, models.Change{}.TableName())
-	if err != nil || !slices.Contains(columns, "user_id") { // an earlier version's are removed by the next start
-		return err
+	if !db.Migrator().HasColumn(&models.Change{}, "user_id") { // an earlier version's are removed by the next start
+		return nil
 	}
 	return db.Transaction(beginEpoch)
 }

@@ -29,7 +29,7 @@ func (u *Users) page(query *gorm.DB, before string, limit int, isWanted func(*mo
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := query.Model(&models.Change{}).Select(u.dialect.entry()).Order("seq DESC").Rows()
+	rows, err := query.Model(&models.Change{}).Select(u.dialect.feed().entry()).Order("seq DESC").Rows()
 	if err != nil {
 		return nil, false, err
 	}
@@ -66,21 +66,26 @@ func (u *Users) History(ctx context.Context, who Who, before string, limit int) 
 		return nil, false, models.ErrNoFeed
 	}
 	err = u.snapshot(ctx, func(tx *gorm.DB) (err error) {
-		if who.Email != "" {
-			user, err := u.find(tx, who)
-			if err != nil {
-				return err
-			}
-			who.ID = user.ID
+		id, err := u.idOf(tx, who)
+		if err == nil {
+			all := func(*models.Change) bool { return true }
+			entries, more, err = u.page(tx.Where("user_id = ?", id), before, limit, all)
 		}
-		all := func(*models.Change) bool { return true }
-		entries, more, err = u.page(tx.Where("user_id = ?", who.ID), before, limit, all)
 		if err == nil && len(entries) == 0 && before == "" {
-			_, err = u.find(tx, Who{ID: who.ID})
+			_, err = u.find(tx, Who{ID: id})
 		}
 		return err
 	})
 	return entries, more, err
+}
+
+// idOf returns the id of the user who is meant, who may be gone if it is meant by that.
+func (u *Users) idOf(tx *gorm.DB, who Who) (int64, error) {
+	if who.Email == "" {
+		return who.ID, nil
+	}
+	user, err := u.find(tx, who)
+	return user.ID, err
 }
 
 // Deleted returns the entries of users who were deleted and have every word of a text, if there is one, each with the user
@@ -128,22 +133,19 @@ func (u *Users) Restore(ctx context.Context, id int64, given models.Values) (use
 	if u.keep == 0 {
 		return user, models.ErrNoFeed
 	}
-	err = u.write(ctx, func(tx *gorm.DB) error {
+	err = u.write(ctx, func(tx *gorm.DB) ([]models.Change, error) {
 		if _, err := u.find(tx, Who{ID: id}); !errors.Is(err, models.ErrNotFound) {
-			return cmp.Or(err, models.ErrExists)
+			return nil, cmp.Or(err, models.ErrExists)
 		}
 		var deletion models.Change
 		found := tx.Where("user_id = ? AND op = ?", id, models.OpDeleted).Order("seq DESC").Limit(1).Find(&deletion)
-		if found.Error != nil {
-			return found.Error
-		}
-		if deletion.Before == nil {
-			return models.ErrNotDeleted
+		if found.Error != nil || deletion.Before == nil {
+			return nil, cmp.Or(found.Error, models.ErrNotDeleted)
 		}
 		restored := u.userOf(&deletion)
 		given := given // the transaction may begin again
 		if err := u.fields.Settle(&given, &restored.Profile); err != nil {
-			return err
+			return nil, err
 		}
 		for field := range u.fields.In(given.Given) {
 			field.Copy(&restored.Profile, &given.Profile)
@@ -151,15 +153,15 @@ func (u *Users) Restore(ctx context.Context, id int64, given models.Values) (use
 		u.setTimes(&restored.Profile)
 		createdAt := restored.CreatedAt
 		if err := effect(tx.Clauses(returnID).Create(restored), 1); err != nil {
-			return err
+			return nil, err
 		}
 		if user = *restored; createdAt == "" { // GORM has let the database give one
 			user.CreatedAt = ""
 			if err := tx.Model(&models.User{}).Where("id = ?", id).Update("created_at", nil).Error; err != nil {
-				return recordError{err}
+				return nil, recordError{err}
 			}
 		}
-		return u.record(ctx, tx, created(id))
+		return created(id), nil
 	})
 	failure, _ := errors.AsType[*models.StorageError](err)
 	if failure != nil && failure.Unique && strings.HasSuffix(failure.Column, "id") { // on PostgreSQL, another was faster
@@ -174,20 +176,16 @@ func (u *Users) Erase(ctx context.Context, who Who) (id int64, err error) {
 	if u.keep == 0 {
 		return 0, models.ErrNoFeed
 	}
-	err = u.write(ctx, func(tx *gorm.DB) error {
-		if id = who.ID; who.Email != "" {
-			user, err := u.find(tx, who)
-			if err != nil {
-				return err
-			}
-			id = user.ID
+	err = u.write(ctx, func(tx *gorm.DB) (_ []models.Change, err error) {
+		if id, err = u.idOf(tx, who); err != nil {
+			return nil, err
 		}
 		erased := tx.Model(&models.Change{}).Where("user_id = ?", id).
 			Updates(map[string]any{"before": nil, "after": nil, "by": nil, "request": nil})
 		if erased.Error == nil && erased.RowsAffected == 0 {
-			return models.ErrNotFound
+			return nil, models.ErrNotFound
 		}
-		return erased.Error
+		return nil, erased.Error
 	})
 	return id, err
 }

@@ -209,7 +209,7 @@ func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) error {
 		err = &TooManyDeletes{Missing: i.done.Deleted, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
 	}
 	if err == nil && i.done.Created > MaxRecorded {
-		err = i.record(models.Change{Op: models.OpMany})
+		err = i.record([]models.Change{{Op: models.OpMany}})
 	}
 	return err
 }
@@ -292,7 +292,7 @@ func (i *fileImport) deleteUsers(ids []int64) (gone []models.User, err error) {
 		if err != nil {
 			return nil, err
 		}
-		gone, entries = append(gone, *user), append(entries, i.deleted(user))
+		gone, entries = append(gone, *user), append(entries, i.deleted(user)...)
 	}
 	if len(gone) == 0 {
 		return nil, nil
@@ -300,13 +300,13 @@ func (i *fileImport) deleteUsers(ids []int64) (gone []models.User, err error) {
 	if err := effect(i.tx.Where("id IN ?", ids).Delete(&models.User{}), len(gone)); err != nil {
 		return nil, err
 	}
-	return gone, i.record(entries...)
+	return gone, i.record(entries)
 }
 
 // record stores entries, but not those of a dry run.
-func (i *fileImport) record(entries ...models.Change) error {
+func (i *fileImport) record(entries []models.Change) error {
 	if i.options.DryRun {
 		return nil
 	}
-	return i.Users.record(i.ctx, i.tx, entries...)
+	return storeEntries(i.tx, i.dialect, i.signed(i.ctx, entries))
 }

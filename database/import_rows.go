@@ -2,6 +2,7 @@ package database
 
 import (
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 
@@ -301,7 +302,7 @@ func (i *fileImport) create(people []*person) error {
 	}
 	for _, user := range users {
 		i.seen.add(user.ID)
-		i.entries = append(i.entries, created(user.ID))
+		i.entries = append(i.entries, created(user.ID)...)
 	}
 	return nil
 }
@@ -313,7 +314,7 @@ func (i *fileImport) change(people []*person) error {
 		after := models.Values{Given: i.fields.All() &^ i.fields.TimeSet(), Profile: one.Profile}
 		if differing := i.fields.Differing(&after, &one.before); differing != 0 {
 			users = append(users, &one.User)
-			i.entries = append(i.entries, i.changed(one.ID, differing, &one.before, &one.Profile))
+			i.entries = append(i.entries, i.changed(one.ID, differing, &one.before, &one.Profile)...)
 		}
 	}
 	if len(users) == 0 {
@@ -336,7 +337,7 @@ func (i *fileImport) recordChunk() error {
 		}
 		i.created = nil
 	}
-	err := i.record(entries...)
+	err := i.record(entries)
 	for _, entry := range entries {
 		if entry.Seq > 0 && isCreation(entry) { // where changes are recorded
 			i.created = append(i.created, entry.Seq)
@@ -346,3 +347,36 @@ func (i *fileImport) recordChunk() error {
 }
 
 func isCreation(entry models.Change) bool { return entry.Op == models.OpCreated }
+
+// findNeeds finds the rows with what listed rows need.
+func (i *fileImport) findNeeds(rows iter.Seq2[ImportRow, error]) error {
+	needing, isRefused := map[string][]*RowError{}, map[int]bool{}
+	for _, row := range i.refused.Listed {
+		if isRefused[row.Line] = true; row.holder != "" {
+			needing[row.holder] = append(needing[row.holder], row)
+		}
+	}
+	if len(needing) == 0 {
+		return nil
+	}
+	for row, err := range rows {
+		if _, isRow := errors.AsType[*RowError](err); err != nil && !isRow {
+			return err
+		}
+		for _, refused := range needing[i.sameEmail(row.Email)] {
+			field, has := refused.needs.field, (*string)(nil)
+			if field != nil {
+				has = field.Value(&row.Profile)
+			}
+			hasIt := field == nil || has != nil && *has == refused.needs.text
+			switch {
+			case err != nil || refused.By > 0 || row.Line == refused.Line:
+			case hasIt && row.Line < refused.Line && !isRefused[row.Line]:
+				refused.By = row.Line
+			case !hasIt && i.options.OnConflict == ConflictUpdates && row.Given.Has(field) && !(has == nil && i.options.KeepValues):
+				refused.By, refused.Frees = row.Line, true
+			}
+		}
+	}
+	return nil
+}

@@ -74,7 +74,7 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 		return opened, err
 	}
 	help := ""
-	if opened, err = p.prepare(ctx, d); sqlState(err) == codeNoRight || troubleOf(err) == locked {
+	if opened.table, err = p.prepare(ctx, d); sqlState(err) == codeNoRight || troubleOf(err) == locked {
 		help = ": let the owner of users run `users-api changes restart` once, with a DATABASE_URL of its own, and look that " +
 			"nothing holds users locked"
 	}
@@ -140,8 +140,8 @@ func (p *postgresPool) beginWrite(lockTimeout time.Duration) string {
 		"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = %d", max(1, lockTimeout.Milliseconds()))
 }
 
-func (p *postgresPool) write(ctx context.Context, run func(tx *gorm.DB) error) error {
-	return p.store(ctx, answerTimeout, errTooLate, run)
+func (p *postgresPool) write(ctx context.Context, run write) error {
+	return p.store(ctx, answerTimeout, errTooLate, func(tx *gorm.DB) error { return run.carryOut(tx, p.dialect) })
 }
 
 func (p *postgresPool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {

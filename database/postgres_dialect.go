@@ -40,41 +40,19 @@ func (postgresDialect) position(bytes string) string { return "pg_catalog.positi
 // of its transaction, and entries are shown once no transaction with that number or a lower one is under way (below xmin
 // of the snapshot): whatever commits later has a higher key. A transaction that stays open holds the feed back.
 
-// postgresChange is an entry as the table has it here.
-type postgresChange struct {
-	models.Change
-	XID string `gorm:"column:xid;type:xid8;not null;default:pg_current_xact_id()"`
-}
-
-func (postgresDialect) entry() string {
-	return `users_changes.seq, op, user_id, at, "by", request, before, after, xid::text::int8 AS xid`
-}
-
-func (postgresDialect) end() string {
-	return `SELECT (SELECT request FROM users_changes WHERE seq = 0), xid::text::int8, seq, at FROM users_changes
-		WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY users_changes.xid DESC, seq DESC LIMIT 1`
-}
-
-func (postgresDialect) feed(db *gorm.DB, order order) *gorm.DB {
-	return db.Model(&models.Change{}).Where("xid < pg_snapshot_xmin(pg_current_snapshot())").
-		Order("users_changes.xid" + order.word + ", users_changes.seq" + order.word)
-}
-
-func (postgresDialect) from(feed *gorm.DB, first cursor) *gorm.DB {
-	return feed.Where("(users_changes.xid, users_changes.seq) >= (?::text::xid8, ?)", first.xid, first.seq)
-}
-
-func (postgresDialect) columns(tx *gorm.DB, table string) (names []string, err error) {
-	// A statement that opens a table makes the session notice what others have committed to the catalog.
-	err = tx.Raw(`SELECT attname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid
-		WHERE c.oid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`, table).Scan(&names).Error
-	return names, err
+func (postgresDialect) feed() feed {
+	return feed{
+		xid: "xid::text::int8", isShown: "xid < pg_snapshot_xmin(pg_current_snapshot())",
+		keys: []string{"users_changes.xid", "users_changes.seq"},
+		from: "(users_changes.xid, users_changes.seq) >= ((@xid)::text::xid8, @seq)",
+	}
 }
 
 func (postgresDialect) createChanges(tx *gorm.DB) error {
-	err := tx.AutoMigrate(&postgresChange{})
+	err := tx.AutoMigrate(&models.Change{})
 	if err == nil {
-		err = tx.Exec("CREATE INDEX users_changes_feed ON users_changes (xid, seq)").Error
+		err = tx.Exec("ALTER TABLE users_changes ADD xid xid8 NOT NULL DEFAULT pg_current_xact_id(); " +
+			"CREATE INDEX users_changes_feed ON users_changes (xid, seq)").Error
 	}
 	return cmp.Or(err, shareChanges(tx))
 }
@@ -137,12 +115,4 @@ func (postgresDialect) dropEarlier(tx *gorm.DB) (dropped []string, err error) {
 		err = cmp.Or(err, tx.Exec("DROP "+what).Error)
 	}
 	return dropped, err
-}
-
-func (postgresDialect) addColumn(tx *gorm.DB, name string) error {
-	err := tx.Migrator().AddColumn(&models.User{}, name)
-	if err == nil && name == models.UpdatedAt {
-		err = tx.Exec("UPDATE users SET updated_at = date_trunc('second', created_at)").Error
-	}
-	return err
 }

@@ -3,10 +3,7 @@ package database
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,11 +12,6 @@ import (
 
 	"users-api/models"
 )
-
-// isCaseIndex is true of the index i, called index, with which emails that differ only in the case of ASCII letters are
-// the same.
-const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND i.indisvalid
-	AND i.indpred IS NULL AND i.indkey[0] = 0)`
 
 // isNotEmpty is true of the index i if it has the values of the column a that are not empty. The server writes brackets
 // and types into its condition, more of them if the column is a varchar, and quotes if its settings say so.
@@ -49,72 +41,53 @@ func (p *postgresPool) expectServer(ctx context.Context) error {
 
 // prepare makes the tables that are missing in one transaction, which processes that start at once take in turn: if two
 // create a table at once, PostgreSQL refuses one of them midway.
-func (p *postgresPool) prepare(ctx context.Context, d Location) (found storage, err error) {
+func (p *postgresPool) prepare(ctx context.Context, d Location) (t table, err error) {
 	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; %sSET LOCAL lock_timeout = 0; "+
 		"SELECT pg_advisory_xact_lock(%d); SET LOCAL lock_timeout = %d", p.address.noLimit, createLock, answerTimeout.Milliseconds())
 	err = p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
 		return p.transaction(ctx, begin, func(tx *gorm.DB) (err error) {
-			found, err = d.prepare(tx, p.dialect, false)
+			t, err = d.prepare(tx, p.dialect)
 			return err
 		})
 	})
-	return found, err
-}
-
-// describe looks at the table. Without a table, each statement says so by itself.
-func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
-	var kind, key string
-	err = db.Raw(`SELECT c.relkind, coalesce((SELECT string_agg(a.attname || ' ' || a.atttypid::regtype, ', ')
-			FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-			WHERE i.indrelid = c.oid AND i.indisprimary), 'none')
-		FROM pg_class c WHERE c.oid = to_regclass('users')`).Row().Scan(&kind, &key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return t, nil
-	}
-	var columns []struct{ Name, Type string }
-	if err == nil {
-		err = db.Raw(`SELECT attname AS name, translate(format_type(atttypid, NULL), '"', '') AS type FROM pg_attribute
-			WHERE attrelid = to_regclass('users') AND attnum > 0 AND NOT attisdropped`).Scan(&columns).Error
-	}
-	why := ""
-	switch {
-	case kind != "r":
-		why = "it is not an ordinary table"
-	case !slices.Contains([]string{"id smallint", "id integer", "id bigint"}, key):
-		why = "its id is no integer that is the primary key"
-	}
-	for _, column := range columns {
-		t.columns = append(t.columns, column.Name)
-		want, types := "text or varchar", []string{"text", "character varying"}
-		if fields.IsTime(column.Name) {
-			want, types = "timestamp or timestamptz", []string{"timestamp with time zone", "timestamp without time zone"}
-		}
-		isServed := column.Name != "id" && slices.Contains(fields.Columns(), column.Name)
-		if why == "" && isServed && !slices.Contains(types, column.Type) {
-			why = "its column " + column.Name + " is of type " + column.Type + ", and must be " + want
-		}
-	}
-	if err == nil && why != "" {
-		err = models.Unserved(why + ": change that, or give users-api a database or a schema of its own")
-	}
-	if err == nil {
-		err = db.Raw(`SELECT DISTINCT a.attname FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-				JOIN pg_attribute a ON a.attrelid = i.indrelid
-			WHERE i.indrelid = to_regclass('users') AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indnkeyatts = 1
-				AND (i.indpred IS NULL OR ` + isNotEmpty + `)
-				AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND ` + isCaseIndex + `)`).Scan(&t.unique).Error
-	}
-	if err == nil {
-		err = db.Raw(`SELECT EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-				WHERE i.indrelid = to_regclass('users') AND `+isCaseIndex+`),
-			EXISTS (SELECT FROM pg_index i WHERE i.indrelid = to_regclass('users') AND i.indisvalid AND `+isSearchIndex+`
-				AND obj_description(i.indexrelid, 'pg_class') = ?)`, d.indexComment()).Row().Scan(&t.ignoresCase, &t.indexed)
-	}
-	if err == nil {
-		err = fields.Expect(t.columns)
-	}
 	return t, err
 }
+
+func (postgresDialect) kindOfUsers() string {
+	return `SELECT c.relkind = 'r', EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+			WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnatts = 1 AND a.attname = 'id'
+				AND a.atttypid::regtype IN ('smallint', 'integer', 'bigint'))
+		FROM pg_class c WHERE c.oid = to_regclass('users')`
+}
+
+// columns: a statement that opens a table makes the session notice what others have committed to the catalog.
+func (postgresDialect) columns() string {
+	return `SELECT attname AS name, translate(format_type(atttypid, NULL), '"', '') AS type FROM pg_attribute
+		WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`
+}
+
+func (postgresDialect) accepts(typeName string, isTime bool) (fits bool, types string) {
+	if isTime {
+		return strings.HasPrefix(typeName, "timestamp "), "timestamp or timestamptz"
+	}
+	return typeName == "text" || typeName == "character varying", "text or varchar"
+}
+
+func (postgresDialect) uniqueColumns() string {
+	return `SELECT DISTINCT a.attname AS name, i.indkey[0] = 0 AS ignores_case
+		FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = i.indrelid
+		WHERE i.indrelid = to_regclass('users') AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indnkeyatts = 1
+			AND (i.indkey[0] = a.attnum AND (i.indpred IS NULL OR ` + isNotEmpty + `)
+				OR a.attname = 'email' AND i.indkey[0] = 0 AND i.indpred IS NULL AND index.relname = 'users_email_nocase')`
+}
+
+func (d postgresDialect) hasSearchIndex(db *gorm.DB, _ []string) (has bool, err error) {
+	err = db.Raw(`SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = to_regclass('users') AND i.indisvalid AND `+isSearchIndex+`
+		AND obj_description(i.indexrelid, 'pg_class') = ?)`, d.indexComment()).Row().Scan(&has)
+	return has, err
+}
+
+func (postgresDialect) cutTime(column string) string { return "date_trunc('second', " + column + ")" }
 
 // warnOfLoss logs what makes an acknowledged write less durable than it should be.
 func (p *postgresPool) warnOfLoss(db *gorm.DB) error {
@@ -172,7 +145,7 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) error {
 	var schema string
 	err := p.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
-		if _, err := dialect.describe(tx, fields); err != nil {
+		if _, err := look(tx, dialect, fields); err != nil {
 			return err
 		}
 		if err := dialect.dropSearchIndex(tx); err != nil {

@@ -1,7 +1,9 @@
 package database
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,52 +14,119 @@ import (
 	"users-api/models"
 )
 
-// What a start makes, and the commands that change the table users, beside running services. Nothing else changes a table
-// that exists.
+// What a start looks at and makes, and the commands that change the table users, beside running services. Nothing else
+// changes a table that exists.
+
+// table is what the table users was when it was opened, which the service of the specification may have created. Each
+// column in unique has a unique index of its own, of all values or of those that are not empty.
+type table struct {
+	columns     []string // none if there is no table
+	unique      []string
+	ignoresCase bool // the unique index of the email ignores the case of ASCII letters
+	indexed     bool // searches have an index
+}
+
+// look returns what the table users is, or why it cannot be served with these fields. Where there is none, the statements
+// that follow say so.
+func look(db *gorm.DB, dialect dialect, fields models.Fields) (t table, err error) {
+	var isOrdinary, hasKey bool
+	err = db.Raw(dialect.kindOfUsers()).Row().Scan(&isOrdinary, &hasKey)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, nil
+	}
+	var columns []column
+	var unique []struct {
+		Name        string
+		IgnoresCase bool
+	}
+	if err == nil {
+		columns, err = columnsOf(db, dialect, "users")
+	}
+	if err == nil {
+		err = db.Raw(dialect.uniqueColumns()).Scan(&unique).Error
+	}
+	if err == nil {
+		t.indexed, err = dialect.hasSearchIndex(db, fields.Settable().Names())
+	}
+	if err != nil {
+		return t, err
+	}
+	for _, index := range unique {
+		t.unique = append(t.unique, index.Name)
+		t.ignoresCase = t.ignoresCase || index.Name == "email" && index.IgnoresCase
+	}
+	why := ""
+	switch {
+	case !isOrdinary:
+		why = "it is not an ordinary table"
+	case !hasKey:
+		why = "its id is no integer that is the primary key"
+	}
+	for _, column := range columns {
+		t.columns = append(t.columns, column.Name)
+		fits, types := dialect.accepts(column.Type, fields.IsTime(column.Name))
+		if !fits && why == "" && column.Name != "id" && slices.Contains(fields.Columns(), column.Name) {
+			why = fmt.Sprintf("its column %s is of type %s, and must be %s", column.Name, cmp.Or(column.Type, "none"), types)
+		}
+	}
+	if why != "" {
+		return t, models.Unserved(why + ": change that, or give users-api another database")
+	}
+	return t, fields.Expect(t.columns)
+}
+
+// column is a column of a table, and its type as the database calls it.
+type column struct{ Name, Type string }
+
+// columnsOf returns the columns of a table or a view, none if there is none.
+func columnsOf(db *gorm.DB, dialect dialect, table string) (columns []column, err error) {
+	err = db.Raw(dialect.columns(), table).Scan(&columns).Error
+	return columns, err
+}
 
 // prepare makes the tables that are missing, adds the columns that a table without a single user lacks, and removes what
-// earlier versions have left. It returns what it has found, and logs what it has changed. Where the command to do so is
-// given, all cursors are invalid afterwards.
-func (d Location) prepare(tx *gorm.DB, dialect dialect, restart bool) (found storage, err error) {
-	columns, err := dialect.columns(tx, "users")
-	if err == nil && len(columns) == 0 {
+// earlier versions have left. It returns what the table is then, and logs what it has changed.
+func (d Location) prepare(tx *gorm.DB, dialect dialect) (t table, err error) {
+	if t, err = look(tx, dialect, nil); err == nil && len(t.columns) == 0 {
 		err = tx.AutoMigrate(&models.User{})
+	} else if err == nil {
+		err = d.addToEmpty(tx, dialect, t)
 	}
 	if err == nil {
-		err = d.addToEmpty(tx, dialect)
+		t, err = look(tx, dialect, d.Fields)
 	}
 	if err == nil {
-		found.table, err = dialect.describe(tx, d.Fields)
+		err = d.prepareChanges(tx, dialect, false)
 	}
-	if err == nil {
-		err = d.prepareChanges(tx, dialect, restart)
-	}
-	found.dialect = dialect
-	return found, err
+	return t, err
 }
 
 // addToEmpty adds the columns of fields to a table without a single user.
-func (d Location) addToEmpty(tx *gorm.DB, dialect dialect) error {
+func (d Location) addToEmpty(tx *gorm.DB, dialect dialect, t table) error {
 	var users []int64
 	if err := tx.Model(&models.User{}).Limit(1).Pluck("id", &users).Error; err != nil || len(users) > 0 {
 		return err
 	}
-	added, err := addMissing(tx, dialect, d.Fields.OptionalNames())
-	if err == nil && len(added) > 0 {
-		d.Logger.Info("columns were added to the table users, which has no user", "columns", strings.Join(added, ", "))
-	}
-	return err
-}
-
-// addMissing adds the columns that the table lacks, and returns which.
-func addMissing(tx *gorm.DB, dialect dialect, names []string) (added []string, err error) {
-	before, err := dialect.describe(tx, nil)
-	for _, name := range names {
-		if err == nil && !slices.Contains(before.columns, name) {
-			added, err = append(added, name), dialect.addColumn(tx, name)
+	isThere := func(name string) bool { return slices.Contains(t.columns, name) }
+	missing := slices.DeleteFunc(d.Fields.OptionalNames(), isThere)
+	for _, name := range missing {
+		if err := addColumn(tx, dialect, name); err != nil {
+			return err
 		}
 	}
-	return added, err
+	if len(missing) > 0 {
+		d.Logger.Info("columns were added to the table users, which has no user", "columns", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// addColumn adds the column of a field. The users who exist get their created_at as updated_at.
+func addColumn(tx *gorm.DB, dialect dialect, name string) error {
+	err := tx.Migrator().AddColumn(&models.User{}, name)
+	if err == nil && name == models.UpdatedAt {
+		err = tx.Exec("UPDATE users SET updated_at = " + dialect.cutTime("created_at")).Error
+	}
+	return err
 }
 
 // prepareChanges makes users_changes, and an epoch where there is none. Where nothing is to be recorded, it deletes what was.
@@ -69,14 +138,14 @@ func (d Location) prepareChanges(tx *gorm.DB, dialect dialect, restart bool) err
 	if len(dropped) > 0 {
 		d.Logger.Info("what an earlier version has made was removed", "from", "users", "removed", strings.Join(dropped, ", "))
 	}
-	columns, err := dialect.columns(tx, models.Change{}.TableName())
+	columns, err := columnsOf(tx, dialect, models.Change{}.TableName())
 	records := d.KeepChanges > 0 || restart
 	switch {
 	case err != nil, len(columns) == 0 && !records:
 		return err
 	case len(columns) == 0:
 		err = dialect.createChanges(tx)
-	case !slices.Contains(columns, "user_id"):
+	case !slices.ContainsFunc(columns, func(c column) bool { return c.Name == "user_id" }):
 		err = errors.New("the table users_changes is another program's: rename it, or give users-api another database")
 	}
 	if err == nil && records {
@@ -96,20 +165,39 @@ func (d Location) prepareChanges(tx *gorm.DB, dialect dialect, restart bool) err
 // RestartChanges makes users_changes and what else a start makes, as the owner of the tables, and begins a new epoch:
 // clients that keep a copy export again.
 func (d Location) RestartChanges(ctx context.Context) error {
-	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect, _ table) error {
 		return d.prepareChanges(tx, dialect, true)
 	})
 }
 
-// AddFields adds the columns of fields, of a setting or of the model. That of updated_at is a time: users who exist get
-// that of their creation.
-func (d Location) AddFields(ctx context.Context, names ...string) error {
+// AddFields adds the columns of fields, of a setting or of the model. If they are to be unique, each gets a unique index of
+// its values that are not empty, and may be there already: if users share a value, the error is [*models.SameValues].
+func (d Location) AddFields(ctx context.Context, unique bool, names ...string) error {
+	if unique && slices.Contains(names, models.UpdatedAt) {
+		return errors.New("nothing was changed, because updated_at is a time, which many users may share")
+	}
 	d.Fields = fieldsWith(names...)
-	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
-		added, err := addMissing(tx, dialect, names)
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect, before table) (err error) {
 		for _, name := range names {
-			if err == nil && !slices.Contains(added, name) {
+			exists := slices.Contains(before.columns, name)
+			switch {
+			case err != nil:
+			case exists && !unique:
 				err = fmt.Errorf("the table users has the column %s already: nothing was changed", name)
+			case slices.Contains(before.unique, name):
+				err = fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
+			case !exists:
+				err = addColumn(tx, dialect, name)
+			}
+		}
+		if err != nil || !unique {
+			return err
+		}
+		_, err = look(tx, dialect, d.Fields) // their types
+		for _, name := range names {
+			if err == nil {
+				isNotEmpty := " WHERE " + quote(name) + " <> ''"
+				err = createUnique(tx, "users_"+name+"_unique", quote(name), isNotEmpty, "some users have the same "+name)
 			}
 		}
 		return err
@@ -122,69 +210,28 @@ func fieldsWith(names ...string) models.Fields {
 	return models.NewFields(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return own.Find(name) != nil })...)
 }
 
-// AddUniqueFields adds the columns of fields that the table lacks, and for each a unique index of its values that are not
-// empty. If users share a value, the error is [*models.SameValues].
-func (d Location) AddUniqueFields(ctx context.Context, names ...string) error {
-	if slices.Contains(names, models.UpdatedAt) {
-		return errors.New("nothing was changed, because updated_at is a time, which many users may share")
-	}
-	d.Fields = fieldsWith(names...)
-	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
-		before, err := dialect.describe(tx, nil)
-		if err == nil {
-			_, err = addMissing(tx, dialect, names)
-		}
-		if err == nil {
-			_, err = dialect.describe(tx, d.Fields) // their types
-		}
-		for _, name := range names {
-			index := uniqueIndex{
-				name: "users_" + name + "_unique", key: quote(name), where: " WHERE " + quote(name) + " <> ''",
-				shared: "some users have the same " + name,
-			}
-			switch {
-			case err != nil:
-			case slices.Contains(before.unique, name):
-				err = fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
-			default:
-				err = index.create(tx)
-			}
-		}
-		return err
-	})
-}
-
 // IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist,
 // the error is [*models.SameValues].
 func (d Location) IgnoreEmailCase(ctx context.Context) error {
-	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
-		t, err := dialect.describe(tx, nil)
-		if err != nil || t.ignoresCase {
-			return err
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect, before table) error {
+		if before.ignoresCase {
+			return nil
 		}
-		index := uniqueIndex{
-			name: "users_email_nocase", key: dialect.foldedEmail(), shared: "some emails differ only in the case of their letters",
-		}
-		return index.create(tx)
+		return createUnique(tx, "users_email_nocase", dialect.foldedEmail(), "", "some emails differ only in the case of their letters")
 	})
 }
 
-// uniqueIndex is a unique index that a command creates.
-type uniqueIndex struct {
-	name, key, where string // in SQL; where is empty, or begins with a blank
-	shared           string // says that users share a key, for [models.SameValues]
-}
-
-// create creates the index, or returns the error that names the users who share a key.
-func (i uniqueIndex) create(tx *gorm.DB) error {
-	same := models.SameValues{Why: i.shared}
-	err := tx.Raw("SELECT id FROM users WHERE "+i.key+" IN (SELECT "+i.key+" FROM users"+i.where+
-		" GROUP BY 1 HAVING count(*) > 1) ORDER BY "+i.key+", id LIMIT ?", models.MaxListed+1).Scan(&same.IDs).Error
+// createUnique creates a unique index of a key, of all users or of some, or returns the error that names the users who share
+// one. The key, and which users, are SQL.
+func createUnique(tx *gorm.DB, name, key, where, shared string) error {
+	same := models.SameValues{Why: shared}
+	err := tx.Raw("SELECT id FROM users WHERE "+key+" IN (SELECT "+key+" FROM users"+where+
+		" GROUP BY 1 HAVING count(*) > 1) ORDER BY "+key+", id LIMIT ?", models.MaxListed+1).Scan(&same.IDs).Error
 	if err == nil && len(same.IDs) > 0 {
 		err = &same
 	}
 	if err == nil {
-		err = tx.Exec("CREATE UNIQUE INDEX " + i.name + " ON users (" + i.key + ")" + i.where).Error
+		err = tx.Exec("CREATE UNIQUE INDEX " + name + " ON users (" + key + ")" + where).Error
 	}
 	return err
 }
@@ -194,8 +241,8 @@ func (d Location) IndexSearch(ctx context.Context) error {
 	if d.URL != "" {
 		return d.onPostgres(ctx, func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields) })
 	}
-	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
-		if _, err := dialect.describe(tx, d.Fields); err != nil {
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect, _ table) error {
+		if _, err := look(tx, dialect, d.Fields); err != nil {
 			return err
 		}
 		return indexSQLiteSearch(tx, d.Fields)
@@ -204,15 +251,23 @@ func (d Location) IndexSearch(ctx context.Context) error {
 
 // DropSearchIndex removes the index of searches.
 func (d Location) DropSearchIndex(ctx context.Context) error {
-	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error { return dialect.dropSearchIndex(tx) })
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect, _ table) error { return dialect.dropSearchIndex(tx) })
 }
 
-// changeSchema changes the schema in one transaction. The table must be one that can be served without further fields.
-func (d Location) changeSchema(ctx context.Context, change func(tx *gorm.DB, dialect dialect) error) error {
-	if d.URL != "" {
-		return d.onPostgres(ctx, func(p *postgresPool) error { return p.changeSchema(ctx, change) })
+// changeSchema changes the schema in one transaction. The table, which it tells, must be one that can be served without
+// further fields.
+func (d Location) changeSchema(ctx context.Context, change func(tx *gorm.DB, dialect dialect, before table) error) error {
+	looked := func(tx *gorm.DB, dialect dialect) error {
+		before, err := look(tx, dialect, nil)
+		if err == nil {
+			err = change(tx, dialect, before)
+		}
+		return err
 	}
-	return d.changeSQLite(ctx, change)
+	if d.URL != "" {
+		return d.onPostgres(ctx, func(p *postgresPool) error { return p.changeSchema(ctx, looked) })
+	}
+	return d.changeSQLite(ctx, looked)
 }
 
 // onPostgres calls run with connections of its own.

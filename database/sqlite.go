@@ -14,7 +14,6 @@ import (
 	"time"
 
 	driver "github.com/glebarez/go-sqlite"
-	"github.com/glebarez/sqlite"
 	"github.com/prometheus/client_golang/prometheus"
 	"gorm.io/gorm"
 
@@ -33,7 +32,7 @@ type sqlitePool struct {
 	writer, readers, fresh *gorm.DB
 
 	commits  prometheus.Histogram
-	group    groupcommit.Group[*gorm.DB]
+	group    groupcommit.Group[*gorm.DB, models.Change]
 	files    files
 	path     string          // of the database, without links
 	fields   models.Fields   // of a user
@@ -88,80 +87,84 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 	if err := dbfile.SyncFile(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return opened, fmt.Errorf("cannot bring the last commits to disk: %w", err)
 	}
-	first, opened, err := prepare(ctx, d, path)
-	if err != nil && ctx.Err() != nil {
+	s := &sqlitePool{path: path, fields: d.Fields, ended: ended, commits: newCommits(), replaced: make(chan struct{}),
+		writeLock: make(chan struct{}, 1)}
+	s.group = groupcommit.Group[*gorm.DB, models.Change]{
+		Transact: s.share, IsBroken: spoilsOthers, Patience: dbfile.BusyTimeout,
+		Committed: func(writes int) { s.commits.Observe(float64(writes)) },
+	}
+	opened = storage{
+		pool: s, dialect: sqliteDialect{}, commits: s.commits, searchers: maxReaders - 1, replaced: s.replaced,
+		batchTime: dbfile.BusyTimeout, // it holds the one writer, and others wait as long
+		Temp:      NewTempFiles(path + spoolName),
+	}
+	defer func() {
+		if err != nil && s.writer != nil {
+			dbfile.Close(s.writer)
+		}
+	}()
+	if opened.table, err = s.prepare(ctx, d); err != nil && ctx.Err() != nil {
 		return opened, fmt.Errorf("stopped while another program held the lock of %s: %w", d.Path, ctx.Err())
 	}
-	if err != nil {
-		return opened, dbfile.Explain(d.Path, err)
+	var left []string
+	if err == nil {
+		left, err = leftOfIndex(s.writer)
 	}
-	left, err := leftOfIndex(first)
-	if err == nil && len(left) > 0 && !opened.table.indexed {
+	if len(left) > 0 && !opened.table.indexed {
 		d.Logger.Warn("searches look at every user: users_search is another version's, for other fields, or damaged, so that "+
 			"writes fail, too", "help", "run `users-api index-search`, which makes it anew")
 	}
-	defer dbfile.Close(first) // the others are open: none is the last, which would remove the -wal file
-	if err != nil {
-		return opened, dbfile.Explain(d.Path, err)
+	if err == nil {
+		if err = opened.Temp.Clear(); err != nil {
+			err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
+		}
 	}
-	opened.Temp = NewTempFiles(path + spoolName)
-	if err := opened.Temp.Clear(); err != nil {
-		err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
-		return opened, dbfile.Explain(d.Path, err)
+	if err == nil {
+		err = s.connect(d.Path)
 	}
-	s := &sqlitePool{path: path, fields: d.Fields, ended: ended, commits: newCommits(), replaced: make(chan struct{}),
-		writeLock: make(chan struct{}, 1)}
-	s.group = groupcommit.Group[*gorm.DB]{
-		Transact: s.share, IsBroken: leavesTraces, Patience: dbfile.BusyTimeout,
-		Committed: func(writes int) { s.commits.Observe(float64(writes)) },
-	}
-	opened.pool, opened.commits, opened.replaced, opened.searchers = s, s.commits, s.replaced, maxReaders-1
-	opened.batchTime = dbfile.BusyTimeout // it holds the one writer, and others wait as long
-	return opened, dbfile.Explain(d.Path, s.connect(d.Path))
+	return opened, dbfile.Explain(d.Path, err)
 }
 
-// prepare makes the file a database in WAL mode with the tables of this program, and looks at them. It waits for locks:
-// also for that of another process that prepares the same file, for which SQLite returns "locked" without waiting.
-func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found storage, err error) {
+// prepare makes the file a database in WAL mode with the tables of this program, through the writer, and looks at them. It
+// waits for locks: also for that of another process that prepares the same file, for which SQLite returns "locked" without
+// waiting.
+func (s *sqlitePool) prepare(ctx context.Context, d Location) (t table, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
 	defer cancel()
 	for {
-		file, err := findFile(path)
+		file, err := findFile(s.path)
 		if err != nil {
-			return nil, found, err
+			return t, err
 		}
-		db, err := openPool(path, d.Fields, 1, pragmas(busyTick))
-		if err == nil {
-			err = db.Transaction(func(tx *gorm.DB) (err error) {
-				found, err = d.prepare(tx, sqliteDialect{}, false)
+		if s.writer, err = openPool(s.path, s.fields, 1, pragmas(busyTick)); err == nil {
+			err = s.writer.Transaction(func(tx *gorm.DB) (err error) {
+				t, err = d.prepare(tx, sqliteDialect{})
 				return err
 			})
 		}
-		if err == nil && file.isSameFile() { // otherwise a restore has replaced it meanwhile
-			return db, found, nil
+		isSame := file.isSameFile() // otherwise a restore has replaced it meanwhile
+		if isSame && (err == nil || dbfile.PrimaryCode(err) != dbfile.CodeBusy) || ctx.Err() != nil {
+			return t, cmp.Or(err, ctx.Err())
 		}
-		if db != nil {
-			dbfile.Close(db)
-		}
-		if dbfile.PrimaryCode(err) != dbfile.CodeBusy && file.isSameFile() || ctx.Err() != nil {
-			return nil, found, cmp.Or(err, ctx.Err())
+		if s.writer != nil {
+			dbfile.Close(s.writer)
 		}
 		_ = sleep(ctx, busyTick/5)
 	}
 }
 
-// openPool opens a pool with all its connections, whose transactions take the write lock at once unless they only read.
+// openPool opens a pool with all its connections: the service may run out of file descriptors later.
 func openPool(path string, fields models.Fields, size int, pragmas []string) (*gorm.DB, error) {
 	if err := registerFunctions(); err != nil {
 		return nil, err
 	}
-	db, err := openGORM(sqlite.Open(dbfile.URL(path, dbfile.ReadWrite, pragmas...)+"&_txlock=immediate"), fields)
+	db, err := dbfile.Open(path, dbfile.ReadWrite, pragmas...)
 	if err != nil {
 		return nil, err
 	}
 	pool, err := db.DB()
-	if err != nil {
-		return nil, err
+	if err = cmp.Or(err, addColumns(db, fields)); err != nil {
+		return db, err
 	}
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
@@ -175,17 +178,14 @@ func openPool(path string, fields models.Fields, size int, pragmas []string) (*g
 	return db, nil
 }
 
-// connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings
-// that promises depend on: SQLite ignores a misspelt pragma without an error.
+// connect opens the pools that read, and reads back the settings that promises depend on: SQLite ignores a misspelt pragma
+// without an error.
 func (s *sqlitePool) connect(name string) (err error) {
-	for _, pool := range []struct {
-		db   **gorm.DB
-		size int
-		busy time.Duration
-	}{{&s.writer, 1, busyTick}, {&s.readers, maxReaders, dbfile.BusyTimeout}, {&s.fresh, 1, dbfile.BusyTimeout}} {
-		if *pool.db, err = openPool(s.path, s.fields, pool.size, pragmas(pool.busy)); err != nil {
-			return err
-		}
+	if s.readers, err = openPool(s.path, s.fields, maxReaders, pragmas(dbfile.BusyTimeout)); err == nil {
+		s.fresh, err = openPool(s.path, s.fields, 1, pragmas(dbfile.BusyTimeout))
+	}
+	if err != nil {
+		return err
 	}
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "1"} {
 		got := ""
@@ -214,9 +214,7 @@ func (s *sqlitePool) watch() {
 }
 
 // write lets the writes that wait share a transaction, which is that of share.
-func (s *sqlitePool) write(ctx context.Context, run func(tx *gorm.DB) error) error {
-	return s.group.Do(ctx, run)
-}
+func (s *sqlitePool) write(ctx context.Context, run write) error { return s.group.Do(ctx, run) }
 
 // transaction calls run in a transaction, after it has waited for others and for the locks of other programs.
 func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) (err error) {
@@ -254,16 +252,10 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 	return err
 }
 
-// share is the Transact of the group: it calls run, which carries out the writes that share its transaction, and then stores
-// what these have recorded, all together.
-func (s *sqlitePool) share(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) error {
-	return s.transaction(ctx, since, func(tx *gorm.DB) error {
-		var entries []models.Change
-		if err := run(tx.Set(sharedEntries, &entries).Session(&gorm.Session{})); err != nil {
-			return err
-		}
-		return storeEntries(tx, sqliteDialect{}, entries)
-	})
+// share is the Transact of the group: it begins a transaction, calls run, which carries out the writes that wait, and stores
+// the entries of all of them together.
+func (s *sqlitePool) share(ctx context.Context, since time.Time, run func(tx *gorm.DB) ([]models.Change, error)) error {
+	return s.transaction(ctx, since, func(tx *gorm.DB) error { return write(run).carryOut(tx, sqliteDialect{}) })
 }
 
 func (s *sqlitePool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {
@@ -276,7 +268,7 @@ func (s *sqlitePool) batch(ctx context.Context, run func(tx *gorm.DB) error) err
 
 // largeCache: 1,000,000 users with random emails are imported in half the time that SQLite's own 2 MB need; 64 MB are no
 // faster, and take 34 MiB more.
-const largeCache = "PRAGMA cache_size = -48000"
+const largeCache = "cache_size(-48000)"
 
 // importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.
 func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
@@ -285,7 +277,7 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
 	err := s.transaction(ctx, time.Now(), func(tx *gorm.DB) error {
 		defer func() { s.imported = time.Now() }()
-		err := tx.Exec(largeCache).Error
+		err := tx.Exec("PRAGMA " + largeCache).Error
 		if err == nil {
 			err = run(tx.WithContext(ctx))
 		}
@@ -335,8 +327,9 @@ func sizeOf(path string) int64 {
 type sqliteDialect struct{}
 
 // endsTransaction: where a trigger has rolled the transaction back, another can begin.
-func (sqliteDialect) endsTransaction(tx *gorm.DB, err error) bool {
-	return isBroken(err) || err != nil && leavesTraces(err) && tx.Session(&gorm.Session{NewDB: true}).Exec("BEGIN").Error == nil
+func (d sqliteDialect) endsTransaction(tx *gorm.DB, err error) bool {
+	_, isRefusal := d.classify(err)
+	return spoilsOthers(err) && (!isRefusal || tx.Session(&gorm.Session{NewDB: true}).Exec("BEGIN").Error == nil)
 }
 
 func (sqliteDialect) holds(string) bool { return true }
@@ -354,18 +347,8 @@ func (sqliteDialect) lower(text string) string     { return "lower(" + text + ")
 func (sqliteDialect) bytes(text string) string     { return "CAST(" + text + " AS BLOB)" }
 func (sqliteDialect) position(bytes string) string { return "instr(" + bytes + ", ?)" }
 
-func (sqliteDialect) entry() string { return "*" }
-
-func (sqliteDialect) end() string {
-	return "SELECT (SELECT request FROM users_changes WHERE seq = 0), 0, seq, at FROM users_changes ORDER BY seq DESC LIMIT 1"
-}
-
-func (sqliteDialect) feed(db *gorm.DB, order order) *gorm.DB {
-	return db.Model(&models.Change{}).Order("seq" + order.word)
-}
-
-func (sqliteDialect) from(feed *gorm.DB, first cursor) *gorm.DB {
-	return feed.Where("seq >= ?", first.seq)
+func (sqliteDialect) feed() feed {
+	return feed{xid: "0", isShown: "TRUE", keys: []string{"seq"}, from: "seq >= @seq"}
 }
 
 // classify shows SQLite's errors with their own text. A refusal comes from a statement, and not from the disk, the file
@@ -398,21 +381,15 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 	}, isRefusal
 }
 
-// leavesTraces reports whether a write that failed may have left something behind in its transaction, or ended it: what
-// a trigger refuses or ignores does (RAISE(FAIL), RAISE(ROLLBACK)), and what fails in a table that a trigger writes.
-func leavesTraces(err error) bool {
-	const refusedByTrigger = 1811 // SQLITE_CONSTRAINT_TRIGGER
-	shown, _ := sqliteDialect{}.classify(err)
+// spoilsOthers reports whether a write that failed may have ended its transaction, or left something behind in it: an error
+// of the disk, a write without its entry, what a trigger refuses or ignores (RAISE(FAIL), RAISE(ROLLBACK)), and what fails
+// in a table that a trigger writes.
+func spoilsOthers(err error) bool {
+	const refusedByTrigger = "1811" // SQLITE_CONSTRAINT_TRIGGER
+	shown, isRefusal := sqliteDialect{}.classify(err)
 	failure, _ := errors.AsType[*models.StorageError](shown)
-	return isBroken(err) || errors.Is(err, models.ErrNoEffect) ||
-		failure != nil && (failure.Code == strconv.Itoa(refusedByTrigger) || failure.Unique && failure.Column == "")
-}
-
-// isBroken reports whether SQLite may have rolled back the transaction in which a statement failed, or a write was carried
-// out and not recorded.
-func isBroken(err error) bool {
-	_, isRefusal := sqliteDialect{}.classify(err)
-	return dbfile.PrimaryCode(err) != 0 && !isRefusal
+	isAlone := isRefusal && failure != nil && failure.Code != refusedByTrigger && !(failure.Unique && failure.Column == "")
+	return dbfile.PrimaryCode(err) != 0 && !isAlone || errors.Is(err, models.ErrNoEffect)
 }
 
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite

@@ -2,6 +2,7 @@ package database
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -101,21 +102,46 @@ func mayWrite(path string) error {
 		"owns it, mount it writable, or set DATA_DIR to another directory", refused, err, os.Geteuid())
 }
 
-// CheckFile reads every user of a database file as the service will, and returns how many there are.
-func CheckFile(db *gorm.DB) (n int64, err error) {
-	// The next start says which others it lacks.
-	fields := slices.DeleteFunc(models.NewFields(), func(f *models.Field) bool { return !f.Required })
-	if _, err := (sqliteDialect{}).describe(db, fields); err != nil {
-		shown, _ := sqliteDialect{}.classify(err)
-		return 0, shown
+// trying makes a copy of the whole file beside it: VACUUM INTO reads one moment, and holds up no write. A copy in memory, or
+// of the table alone, would take memory in proportion to the users.
+func (s *sqlitePool) trying(ctx context.Context, run func(tx *gorm.DB) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
+	directory, name := filepath.Split(s.path)
+	size, wal, _ := s.measure(ctx)
+	if free, err := dbfile.FreeBytes(directory); err == nil && free < 2*(size+wal) {
+		return models.ErrNoRoom
 	}
-	for _, err := range newReader(fields, sqliteDialect{}).each(db) {
-		if err != nil {
-			return n, err
+	folder, err := os.MkdirTemp(directory, name+spoolName)
+	if err != nil {
+		return tempFileError(err)
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // the next start tries again
+	copied := filepath.Join(folder, name)
+	if err = s.readers.WithContext(ctx).Exec("VACUUM INTO ?", copied).Error; err == nil {
+		var db *gorm.DB // on it, which need not survive anything
+		db, err = openPool(copied, s.fields, 1, []string{"synchronous(OFF)", "temp_store(MEMORY)", largeCache})
+		if db != nil {
+			defer dbfile.Close(db)
 		}
-		n++
+		if err == nil {
+			err = db.Transaction(func(tx *gorm.DB) error { return run(tx.WithContext(ctx)) })
+		}
 	}
-	return n, nil
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// CheckFile returns why the service could not serve a database file that is sound. The next start says which optional fields
+// it lacks.
+func CheckFile(db *gorm.DB) error {
+	fields := slices.DeleteFunc(models.NewFields(), func(f *models.Field) bool { return !f.Required })
+	_, err := look(db, sqliteDialect{}, fields)
+	shown, _ := sqliteDialect{}.classify(err)
+	return shown
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -16,7 +16,7 @@ import (
 // finds is compared again.
 
 // indexStatements returns what makes and what fills the index of columns, which get another name: FTS5 reserves some.
-// Databases have this text, and [hasIndex] compares it: after any change of it, searches use an index only once it was
+// Databases have this text, and hasSearchIndex compares it: after any change of it, searches use an index only once it was
 // made anew.
 func indexStatements(columns []string) (statements, fill []string) {
 	createLetters, insertLetters := letters()
@@ -41,8 +41,7 @@ func indexStatements(columns []string) (statements, fill []string) {
 	}, fill
 }
 
-// hasIndex reports whether there is an index of columns, as this program makes it.
-func hasIndex(db *gorm.DB, columns []string) (bool, error) {
+func (sqliteDialect) hasSearchIndex(db *gorm.DB, columns []string) (bool, error) {
 	var stored []string
 	err := db.Raw(`SELECT sql FROM sqlite_schema WHERE name IN ('users_search', 'users_search_letters')
 		OR type = 'trigger' AND name LIKE 'users_search_%'`).Scan(&stored).Error
@@ -99,8 +98,8 @@ func leftOfIndex(db *gorm.DB) (left []string, err error) {
 	return left, err
 }
 
-func (sqliteDialect) seek(db *gorm.DB, columns, words []string) *gorm.DB {
-	indexed, _ := hasIndex(db.Session(&gorm.Session{NewDB: true}), columns) // there was one a second ago
+func (d sqliteDialect) seek(db *gorm.DB, columns, words []string) *gorm.DB {
+	indexed, _ := d.hasSearchIndex(db.Session(&gorm.Session{NewDB: true}), columns) // there was one a second ago
 	if sought := trigrams(words); indexed && sought != "" {
 		db = db.Table("(SELECT rowid AS id FROM users_search WHERE users_search MATCH ?) AS found "+
 			"CROSS JOIN users USING (id)", sought)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"users-api/database/dbfile"
 	"users-api/models"
 )
 
@@ -85,7 +86,7 @@ func (f *TempFile) grow(bytes int64) (needed int64) {
 // file does not wait for room: a client that is slow for hours may hold it.
 func (f *TempFile) Write(data []byte) (int, error) {
 	needed := f.grow(int64(len(data)))
-	if free, err := freeBytes(filepath.Dir(f.of.prefix)); err == nil && free < needed {
+	if free, err := dbfile.FreeBytes(filepath.Dir(f.of.prefix)); err == nil && free < needed {
 		return 0, models.ErrNoRoom
 	}
 	n, err := f.file.Write(data)

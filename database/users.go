@@ -1,6 +1,6 @@
 // Package database is the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of HTTP.
 //
-// A creation is one statement of GORM (write.go), and one that records it (changes.go), in a transaction of the pool:
+// A creation is one statement of GORM (write.go), and one that stores its entry (changes.go), in a transaction of the pool:
 // sqlite.go or postgres.go. Its answer follows when that is on disk. On SQLite, writes that wait share a transaction
 // (package groupcommit).
 //
@@ -23,7 +23,6 @@ import (
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/logger"
 
 	"users-api/models"
 )
@@ -80,15 +79,6 @@ type storage struct {
 	replaced <-chan struct{}
 }
 
-// table is what the table users was when it was opened, which the service of the specification may have created. Each
-// column in unique has a unique index of its own, of all values or of those that are not empty.
-type table struct {
-	columns     []string
-	unique      []string
-	ignoresCase bool // the unique index of the email ignores the case of ASCII letters
-	indexed     bool // searches have an index
-}
-
 // pool is the connections to a database. It begins and ends transactions, and knows what was committed.
 type pool interface {
 	// state returns what changes with every commit of any program, or "" if the database cannot tell. Only one
@@ -99,13 +89,13 @@ type pool interface {
 	read(ctx context.Context, run func(db *gorm.DB) error) error
 	// snapshot calls run in a transaction that sees one moment, and may look at every user.
 	snapshot(ctx context.Context, run func(tx *gorm.DB) error) error
-	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says
-	// that this is not known. It gives up after about 5 s, without the time of imports. The end of the context ends only
-	// the wait for the transaction to begin.
-	write(ctx context.Context, run func(tx *gorm.DB) error) error
-	// batch is like write, for many writes, which have more time.
+	// write carries out a write in a transaction, perhaps again, stores its entries, and commits. With an error nothing was
+	// stored, unless it says that this is not known. It gives up after about 5 s, without the time of imports. The end of
+	// the context ends only the wait for the transaction to begin.
+	write(ctx context.Context, run write) error
+	// batch calls run in a transaction likewise, which has more time.
 	batch(ctx context.Context, run func(tx *gorm.DB) error) error
-	// importing is like write, for an import, without its time limit.
+	// importing is like batch, for an import, without a time limit.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
 	// trying is like importing, on a copy of the users that nobody else sees, and that is gone afterwards. No write waits
 	// for it.
@@ -118,18 +108,21 @@ type pool interface {
 
 // dialect is what SQLite and PostgreSQL say in different ways. It knows nothing of connections.
 type dialect interface {
-	// columns returns the columns of a table or a view, whose name may have any letter case on SQLite: none if there is none.
-	columns(tx *gorm.DB, table string) ([]string, error)
+	// These return SQL that asks: is users an ordinary table, and its id an integer that is its key; which columns does a
+	// table or view have, and of which types; which columns of users have a unique index, and does that ignore the case?
+	kindOfUsers() string
+	columns() string
+	uniqueColumns() string
+	// accepts reports whether a field, or a time, may have a type of the database, and says which it may have.
+	accepts(typeName string, isTime bool) (fits bool, types string)
+	// hasSearchIndex reports whether searches in some columns have an index as this program makes it.
+	hasSearchIndex(db *gorm.DB, columns []string) (bool, error)
 	// dropEarlier removes what earlier versions have made to record changes and to set updated_at, and returns what that was.
 	dropEarlier(tx *gorm.DB) (dropped []string, err error)
 	// createChanges creates users_changes.
 	createChanges(tx *gorm.DB) error
 	// beginEpoch begins an epoch of the feed where there is none that this server has begun, or anew.
 	beginEpoch(tx *gorm.DB, anew bool) error
-	// addColumn adds the column of a field. The users who exist get their created_at as updated_at.
-	addColumn(tx *gorm.DB, name string) error
-	// describe returns what the table is, or why it cannot be served with these fields.
-	describe(db *gorm.DB, fields models.Fields) (table, error)
 	// classify returns an error of GORM as a client sees it, and whether the database refuses what a statement asked
 	// for: then that has stored nothing, and other statements may succeed. It is a refusal unless the connection, the
 	// disk or another transaction is to blame. Errors that are not the database's stay as they are: what has been
@@ -145,6 +138,7 @@ type dialect interface {
 
 	// These return expressions of SQL:
 	shownTime(column string) string // a time as it is shown
+	cutTime(column string) string   // a time without fractions of a second
 	foldedEmail() string            // the email as the index has it that ignores the case of ASCII letters
 	lower(text string) string       // a text with its ASCII letters in lower case
 	fold(text string) string        // a text as [models.Fold] returns it
@@ -161,14 +155,8 @@ type dialect interface {
 	// seek lets a query that requires this of the columns with some names use the index of searches.
 	seek(db *gorm.DB, columns, words []string) *gorm.DB
 
-	// entry is the columns of an entry of users_changes.
-	entry() string
-	// end selects the epoch of the feed, and the keys and time of the last entry that it can show now.
-	end() string
-	// feed selects the entries that the feed can show now, in its order, which is that of commits on SQLite.
-	feed(db *gorm.DB, order order) *gorm.DB
-	// from selects those from a cursor on.
-	from(feed *gorm.DB, first cursor) *gorm.DB
+	// feed is what the order of the feed is.
+	feed() feed
 }
 
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
@@ -193,25 +181,17 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 	return u, nil
 }
 
-// openGORM returns GORM on a connection pool of its own, with the columns that settings add.
-func openGORM(dialector gorm.Dialector, fields models.Fields) (*gorm.DB, error) {
-	db, err := gorm.Open(dialector, &gorm.Config{
-		SkipDefaultTransaction: true,
-		Logger:                 logger.Discard, // GORM's own prints names and emails with the SQL that fails
-		DisableAutomaticPing:   true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return db, addColumns(db, fields)
-}
-
-// addColumns makes GORM see each field that a setting adds as a column of [models.User] that may be NULL.
+// addColumns makes GORM see each field that a setting adds as a column of [models.User] that may be NULL, and times as the
+// database has them.
 func addColumns(db *gorm.DB, fields models.Fields) error {
 	users, texts := &gorm.Statement{DB: db}, &gorm.Statement{DB: db}
 	type nullable struct{ Text *string }
 	if err := errors.Join(users.Parse(&models.User{}), texts.Parse(&nullable{})); err != nil {
 		return err
+	}
+	createdAt := users.Schema.LookUpField("created_at")
+	if db.Name() == "postgres" { // whose own type of a time has fractions, and would be rounded up, into the future
+		createdAt.DataType, createdAt.DefaultValue = "timestamptz(0)", "date_trunc('second', CURRENT_TIMESTAMP)"
 	}
 	user := func(row reflect.Value) *models.Profile {
 		return &reflect.Indirect(row).Addr().Interface().(*models.User).Profile
@@ -223,7 +203,7 @@ func addColumns(db *gorm.DB, fields models.Fields) error {
 		column := new(*texts.Schema.Fields[0])
 		column.Name, column.DBName, column.Schema = field.Name, field.Name, users.Schema
 		if field.Time { // in a table that is created
-			column.DataType = users.Schema.LookUpField("created_at").DataType
+			column.DataType = createdAt.DataType
 		}
 		column.ValueOf = func(_ context.Context, row reflect.Value) (any, bool) {
 			value := field.Value(user(row))

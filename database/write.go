@@ -16,12 +16,10 @@ import (
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) {
 	var stored models.User
-	err := u.write(ctx, func(tx *gorm.DB) error {
+	err := u.write(ctx, func(tx *gorm.DB) ([]models.Change, error) {
 		stored = u.newUser(user)
-		if err := effect(tx.Clauses(returnID).Create(&stored), 1); err != nil {
-			return err
-		}
-		return u.record(ctx, tx, created(stored.ID))
+		err := effect(tx.Clauses(returnID).Create(&stored), 1)
+		return created(stored.ID), err
 	})
 	return stored.ID, err
 }
@@ -30,15 +28,11 @@ func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) 
 func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow models.Precondition) (
 	user models.User, err error,
 ) {
-	err = u.write(ctx, func(tx *gorm.DB) (err error) {
-		if user, err = u.lockIfAllowed(tx, who, forChange, allow); err != nil {
-			return err
+	err = u.write(ctx, func(tx *gorm.DB) (entries []models.Change, err error) {
+		if user, err = u.lockIfAllowed(tx, who, forChange, allow); err == nil {
+			user, entries, err = u.update(tx, user, change)
 		}
-		var changes []models.Change
-		if user, changes, err = u.update(tx, user, change); err != nil {
-			return err
-		}
-		return u.record(ctx, tx, changes...)
+		return entries, err
 	})
 	return user, err
 }
@@ -53,20 +47,16 @@ func (u *Users) Put(ctx context.Context, email string, values models.Values, all
 	user models.User, isNew bool, err error,
 ) {
 	for tries := 1; ; tries++ {
-		err = u.write(ctx, func(tx *gorm.DB) (err error) {
-			var changes []models.Change
+		err = u.write(ctx, func(tx *gorm.DB) (entries []models.Change, err error) {
 			user, err = u.lockIfAllowed(tx, Who{Email: email}, forChange, allow)
 			if isNew = errors.Is(err, models.ErrNotFound); isNew {
 				if err = allowNew(); err == nil {
-					user, changes, err = u.insert(tx, email, values)
+					user, entries, err = u.insert(tx, email, values)
 				}
 			} else if err == nil {
-				user, changes, err = u.update(tx, user, values)
+				user, entries, err = u.update(tx, user, values)
 			}
-			if err != nil {
-				return err
-			}
-			return u.record(ctx, tx, changes...)
+			return entries, err
 		})
 		// Two transactions of PostgreSQL may both find nobody. The one that is refused then finds the user of the other, but
 		// not in a batch, of which it is a part.
@@ -90,7 +80,7 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 		return user, nil, models.ErrOtherEmail
 	}
 	err := effect(tx.Clauses(returnID).Create(&user), 1)
-	return user, []models.Change{created(user.ID)}, err
+	return user, created(user.ID), err
 }
 
 // update gives a user those of some values that differ, and returns the user as stored, and the entry of the change.
@@ -105,7 +95,7 @@ func (u *Users) update(tx *gorm.DB, user models.User, values models.Values) (mod
 	stored := u.changedUser(user, differing, &values.Profile)
 	columns := u.fields.NamesIn(differing | u.fields.TimeSet())
 	done := tx.Model(&models.User{}).Where("id = ?", user.ID).Select(columns).Updates(&stored)
-	return stored, []models.Change{u.changed(user.ID, differing, &user.Profile, &stored.Profile)}, effect(done, 1)
+	return stored, u.changed(user.ID, differing, &user.Profile, &stored.Profile), effect(done, 1)
 }
 
 // changedUser returns a user after a change of now that gives some fields other values.
@@ -130,23 +120,21 @@ func (u *Users) setTimes(profile *models.Profile) {
 // Delete removes the user who is meant, and returns its id. To read the user first takes half as long as to let the deletion
 // return it.
 func (u *Users) Delete(ctx context.Context, who Who, allow models.Precondition) (id int64, err error) {
-	err = u.write(ctx, func(tx *gorm.DB) error {
+	err = u.write(ctx, func(tx *gorm.DB) ([]models.Change, error) {
 		if u.keep == 0 && who.Email == "" && allow == nil { // nobody asks what the user was
 			id = who.ID
 			done := tx.Where("id = ?", id).Delete(&models.User{})
 			if done.Error != nil || done.RowsAffected > 0 {
-				return done.Error
+				return nil, done.Error
 			}
 		}
 		user, err := u.lockIfAllowed(tx, who, forDeletion, allow)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		id = user.ID
-		if err := effect(tx.Where("id = ?", id).Delete(&models.User{}), 1); err != nil {
-			return err
-		}
-		return u.record(ctx, tx, u.deleted(&user))
+		err = effect(tx.Where("id = ?", id).Delete(&models.User{}), 1)
+		return u.deleted(&user), err
 	})
 	return id, err
 }
@@ -186,21 +174,38 @@ func (u *Users) newUser(profile models.Profile) models.User {
 // returnID lets a creation return the id alone: GORM would read the time back, too.
 var returnID = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
 
-// write carries out a write, and returns its outcome. Its first statement that changes something must be the one that the
-// database may refuse: where several writes share a transaction, one that is refused leaves nothing behind.
-func (u *Users) write(ctx context.Context, run func(tx *gorm.DB) error) error {
+// write is a write in its transaction: it returns the entries that record what it has done. Its first statement that changes
+// something must be the one that the database may refuse: where several writes share a transaction, one that is refused
+// leaves nothing behind.
+type write func(tx *gorm.DB) ([]models.Change, error)
+
+// carryOut carries out a write, and stores its entries.
+func (run write) carryOut(tx *gorm.DB, dialect dialect) error {
+	entries, err := run(tx)
+	if err == nil {
+		err = storeEntries(tx, dialect, entries)
+	}
+	return err
+}
+
+// write carries out a write, signed by who writes, and returns its outcome.
+func (u *Users) write(ctx context.Context, run write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	signed := write(func(tx *gorm.DB) ([]models.Change, error) {
+		entries, err := run(tx)
+		return u.signed(ctx, entries), err
+	})
 	var err error
 	if b := batchOf(ctx); b != nil {
-		err = run(b.tx)
+		err = signed.carryOut(b.tx, u.dialect)
 		b.wrote = err
 	} else if !u.writes.TryAcquire(1) { // it closes
 		return models.ErrClosed
 	} else {
 		defer u.writes.Release(1)
-		err = u.pool.write(ctx, run)
+		err = u.pool.write(ctx, signed)
 	}
 	shown, _ := u.dialect.classify(err)
 	return shown

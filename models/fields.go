@@ -194,7 +194,7 @@ func (f Fields) Expect(columns []string) error {
 		switch field := f.Find(name); {
 		case slices.Contains(columns, name):
 		case field == nil || field.Required:
-			return Unserved("it has no column " + name + ": add it, or give users-api another database")
+			return Unserved("it has no column " + name + ", spelled so: add it, or give users-api another database")
 		default:
 			missing = append(missing, name)
 			if field.Added {

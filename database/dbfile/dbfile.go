@@ -26,27 +26,25 @@ const BusyTimeout = 5 * time.Second
 // Mode says how a file is opened: a parameter of its URL (sqlite.org/uri.html#recognized_query_parameters).
 type Mode string
 
-// The file must exist. An immutable file is one that nothing else uses: SQLite takes no locks on it, and neither reads nor
-// creates files beside it.
+// The file must exist. A transaction takes the write lock at once, unless it only reads. An immutable file is one that
+// nothing else uses: SQLite takes no locks on it, and neither reads nor creates files beside it.
 const (
-	ReadWrite Mode = "mode=rw"
+	ReadWrite Mode = "mode=rw&_txlock=immediate"
 	Immutable Mode = "immutable=1"
 )
 
-// URL returns the URL of a file with the pragmas that the driver runs on each new connection, such as
-// "synchronous(FULL)" (sqlite.org/pragma.html). That of C:\data\users.db is file:///C:/data/users.db.
-func URL(path string, mode Mode, pragmas ...string) string {
+// Open opens the database file at path with a single connection, on which it runs pragmas, such as "synchronous(FULL)"
+// (sqlite.org/pragma.html). The URL of C:\data\users.db is file:///C:/data/users.db.
+func Open(path string, mode Mode, pragmas ...string) (*gorm.DB, error) {
 	if filepath.VolumeName(path) != "" {
 		path = "/" + filepath.ToSlash(path)
 	}
 	query := string(mode) + "&" + url.Values{"_pragma": pragmas}.Encode()
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: query}).String()
-}
-
-// Open opens the database file at path with a single connection, and runs pragmas on it.
-func Open(path string, mode Mode, pragmas ...string) (*gorm.DB, error) {
-	config := &gorm.Config{SkipDefaultTransaction: true, Logger: logger.Discard}
-	db, err := gorm.Open(sqlite.Open(URL(path, mode, pragmas...)), config)
+	file := &url.URL{Scheme: "file", Path: path, RawQuery: query}
+	db, err := gorm.Open(sqlite.Open(file.String()), &gorm.Config{
+		SkipDefaultTransaction: true,
+		Logger:                 logger.Discard, // GORM's own prints names and emails with the SQL that fails
+	})
 	if err != nil {
 		return nil, err
 	}

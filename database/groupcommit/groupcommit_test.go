@@ -23,7 +23,7 @@ type tx struct{ written []string }
 
 // log is a database that keeps texts: what is committed, in order, and how many writes each commit stored.
 type log struct {
-	Group[*tx]
+	Group[*tx, string]
 	goOn    chan bool // the first transaction waits for this
 	begin   error
 	refuses int // commits of more writes than this
@@ -34,19 +34,20 @@ type log struct {
 func newLog() *log {
 	l := &log{goOn: make(chan bool), refuses: 1000}
 	var first sync.Once
-	l.Group = Group[*tx]{
+	l.Group = Group[*tx, string]{
 		Patience: time.Hour, IsBroken: func(err error) bool { return errors.Is(err, errBroken) },
 		Committed: func(writes int) { l.commits = append(l.commits, writes) },
-		Transact: func(ctx context.Context, _ time.Time, run func(*tx) error) error {
+		Transact: func(ctx context.Context, _ time.Time, run func(*tx) ([]string, error)) error {
 			first.Do(func() { <-l.goOn })
 			if err := cmp.Or(ctx.Err(), l.begin); err != nil {
 				return err
 			}
 			t := &tx{}
-			if err := run(t); err != nil {
+			notes, err := run(t)
+			if err != nil {
 				return err
 			}
-			if len(t.written) > l.refuses {
+			if len(t.written) > l.refuses || !slices.Equal(notes, t.written) {
 				return errCommit
 			}
 			l.texts = append(l.texts, t.written...)
@@ -56,13 +57,13 @@ func newLog() *log {
 	return l
 }
 
-// writing returns a write of a text, or with an error one that is refused, and leaves nothing behind.
-func writing(text string, err error) func(*tx) error {
-	return func(t *tx) error {
+// writing returns a write of a text, which it notes, or with an error one that is refused, and leaves nothing behind.
+func writing(text string, err error) func(*tx) ([]string, error) {
+	return func(t *tx) ([]string, error) {
 		if err == nil {
 			t.written = append(t.written, text)
 		}
-		return err
+		return []string{text}, err
 	}
 }
 
@@ -76,7 +77,7 @@ func pass() { time.Sleep(time.Millisecond) }
 
 // together does writes at once: the first of them begins a transaction, and all others wait for that. It returns their
 // outcomes.
-func (l *log) together(t *testing.T, writes ...func(*tx) error) []error {
+func (l *log) together(t *testing.T, writes ...func(*tx) ([]string, error)) []error {
 	t.Helper()
 	outcomes := make([]error, len(writes))
 	var wait sync.WaitGroup
@@ -115,7 +116,7 @@ func TestWritesShareACommitAndHaveOutcomesOfTheirOwn(t *testing.T) {
 			if test.set != nil {
 				test.set(l)
 			}
-			var writes []func(*tx) error
+			var writes []func(*tx) ([]string, error)
 			for i, err := range test.outcomes {
 				writes = append(writes, writing(string(rune('a'+i)), err))
 			}
@@ -137,11 +138,11 @@ func TestWhoGoesTakesNobodyWithIt(t *testing.T) {
 func leavingBefore(t *testing.T, l *log) {
 	leaving, leave := context.WithCancel(t.Context())
 	leave()
-	outcomes := l.together(t, writing("a", nil), func(*tx) error {
+	outcomes := l.together(t, writing("a", nil), func(*tx) ([]string, error) {
 		if err := l.Do(leaving, writing("never", nil)); !errors.Is(err, context.Canceled) {
 			t.Errorf("who leaves is told %v", err)
 		}
-		return nil
+		return nil, nil
 	})
 	if outcomes[0] != nil || outcomes[1] != nil || fmt.Sprint(l.texts) != "[a]" {
 		t.Errorf("%v, stored are %v", outcomes, l.texts)
@@ -176,7 +177,7 @@ func panicking(t *testing.T, l *log) {
 	}()
 	pass()
 	outcome := make(chan error)
-	go func() { outcome <- l.Do(t.Context(), func(*tx) error { panic("a bug") }) }()
+	go func() { outcome <- l.Do(t.Context(), func(*tx) ([]string, error) { panic("a bug") }) }()
 	pass()
 	close(l.goOn)
 	if err := <-outcome; !errors.Is(err, errAborted) {

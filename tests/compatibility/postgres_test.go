@@ -121,7 +121,7 @@ var refusedTables = map[string]refusedTable{
 	"a partitioned table":  {with("id bigserial") + " PARTITION BY HASH (id)", "it is not an ordinary table"},
 	"an id that is no key": {with("id bigserial UNIQUE"), noID},
 	"a missing column": {"CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text)",
-		"it has no column created_at: add it"},
+		"it has no column created_at, spelled so: add it"},
 	"a field of numbers": {with("id bigserial PRIMARY KEY, room int"),
 		"its column room is of type integer, and must be text or varchar"},
 	"a field of a domain of such a type": {"CREATE EXTENSION citext; CREATE DOMAIN side AS citext; " +
