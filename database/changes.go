@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 
 	"users-api/models"
@@ -290,47 +289,22 @@ func BeginEpoch(db *gorm.DB) error {
 	return db.Transaction(beginEpoch)
 }
 
-// follower lets many clients wait for the next change: however many wait, the newest cursor is read once per interval.
-type follower struct {
-	turn   *semaphore.Weighted // a client does not wait for it longer than it wants to
-	cursor string              // the newest
-	read   time.Time           // when it was read
-}
-
-// followEvery is how often a client that waits looks for changes.
+// followEvery is how often those who wait look for changes.
 const followEvery = 50 * time.Millisecond
 
-// AwaitChanges returns when there may be entries after a cursor.
+// AwaitChanges returns when there may be entries after a cursor. However many wait, the newest cursor is read once for all.
 func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
-	began := time.Now() // what was read before may be older than the cursor
 	for {
-		newest, read, err := u.newestCursor(ctx)
-		if err != nil || newest != cursor && !read.Before(began) {
+		newest, err, _ := u.newest.Do("", func() (newest any, err error) {
+			_ = sleep(u.ended, followEvery)
+			err = u.read(u.ended, func(db *gorm.DB) (err error) {
+				newest, err = u.cursor(db)
+				return err
+			})
+			return newest, err
+		})
+		if err != nil || ctx.Err() != nil || newest != cursor {
 			return cmp.Or(ctx.Err(), err)
 		}
-		if err := sleep(ctx, followEvery); err != nil {
-			return err
-		}
 	}
-}
-
-// newestCursor returns the newest cursor of a moment ago, and when it was read.
-func (u *Users) newestCursor(ctx context.Context) (cursor string, read time.Time, err error) {
-	f := &u.follow
-	if err := f.turn.Acquire(ctx, 1); err != nil {
-		return "", time.Time{}, err
-	}
-	defer f.turn.Release(1)
-	if time.Since(f.read) < followEvery/2 {
-		return f.cursor, f.read, nil
-	}
-	read = time.Now()
-	err = u.read(ctx, func(db *gorm.DB) (err error) {
-		cursor, err = u.cursor(db)
-		return err
-	})
-	if err == nil {
-		f.cursor, f.read = cursor, read
-	}
-	return cursor, read, err
 }

@@ -45,10 +45,24 @@ type List struct {
 
 var errTooLarge = errors.New("the list is too large for memory")
 
-// List calls send with the list of all users and returns its error, unless the list is too large for memory: then it is
-// not cached. The list is valid only until send returns.
+// List calls send with the list of all users, as of a moment after the call, and returns its error, unless the list is too
+// large for memory: then it is not cached. The list is valid only until send returns.
 func (u *Users) List(ctx context.Context, send func(*List) error) (isCached bool, err error) {
-	list, err := u.sharedList(ctx)
+	cache, arrived := &u.list, time.Now()
+	answer, err, _ := cache.group.Do("", func() (any, error) {
+		cache.asking.Lock()
+		defer cache.asking.Unlock()
+		cache.group.Forget("") // who comes from now on asks again
+		if !cache.failedAt.After(arrived) {
+			list, err := u.latestList(u.ended)
+			if err == nil {
+				return list, nil
+			}
+			cache.failed, cache.failedAt = err, time.Now()
+		}
+		return nil, cache.failed // a server that is silent for 4 s must not be asked a second time for those who wait
+	})
+	list, _ := answer.(*List)
 	switch {
 	case err != nil:
 		return false, u.storageError(ctx, err)
@@ -59,31 +73,6 @@ func (u *Users) List(ctx context.Context, send func(*List) error) (isCached bool
 	list.readers.Add(1)
 	defer list.readers.Add(-1)
 	return true, send(list)
-}
-
-// sharedList returns the list as of a moment after the call, or nil if it cannot be kept in memory.
-func (u *Users) sharedList(ctx context.Context) (*List, error) {
-	cache, arrived := &u.list, time.Now()
-	answer := cache.group.DoChan("", func() (any, error) {
-		cache.asking.Lock()
-		defer cache.asking.Unlock()
-		cache.group.Forget("") // who comes from now on asks again
-		if cache.failedAt.After(arrived) {
-			return nil, cache.failed // a server that is silent for 4 s must not be asked a second time for those who wait
-		}
-		answer, err := u.latestList(u.ended)
-		if err != nil {
-			cache.failed, cache.failedAt = err, time.Now()
-		}
-		return answer, err
-	})
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case got := <-answer:
-		list, _ := got.Val.(*List)
-		return list, got.Err
-	}
 }
 
 // latestList returns the list as of now, or nil. The caller holds asking.

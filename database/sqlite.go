@@ -33,11 +33,12 @@ type sqlitePool struct {
 
 	commits  prometheus.Histogram
 	group    groupcommit.Group[*gorm.DB, models.Change]
-	files    files
 	path     string          // of the database, without links
 	fields   models.Fields   // of a user
 	ended    context.Context // ends all waiting
 	replaced chan struct{}   // closed once the file was found removed or replaced
+
+	database, wal, shm namedFile
 
 	looking sync.Mutex // guards isLost
 	isLost  bool       // the file was found removed or replaced
@@ -81,11 +82,6 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 	}
 	if err != nil {
 		return opened, err
-	}
-	// A process may have been killed between writing a commit and flushing it. From now on, clients are shown that
-	// commit.
-	if err := dbfile.SyncFile(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return opened, fmt.Errorf("cannot bring the last commits to disk: %w", err)
 	}
 	s := &sqlitePool{path: path, fields: d.Fields, ended: ended, commits: newCommits(), replaced: make(chan struct{}),
 		writeLock: make(chan struct{}, 1)}
@@ -193,7 +189,11 @@ func (s *sqlitePool) connect(name string) (err error) {
 			return cmp.Or(err, fmt.Errorf("SQLite runs with %s = %s, and not with %s", pragma, got, want))
 		}
 	}
-	if s.files, err = findFiles(name); err != nil {
+	var failed [3]error
+	s.database, failed[0] = findFile(name)
+	s.wal, failed[1] = findFile(s.path + "-wal")
+	s.shm, failed[2] = findFile(s.path + "-shm")
+	if err = cmp.Or(failed[:]...); err != nil {
 		return fmt.Errorf("cannot look at its files: %w", err)
 	}
 	go s.watch()
@@ -224,7 +224,7 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 		return context.Cause(ctx)
 	}
 	defer func() {
-		if sizeOf(s.files.wal.path) > walLimit && time.Since(s.truncated) > time.Second { // in vain while another program reads
+		if sizeOf(s.wal.path) > walLimit && time.Since(s.truncated) > time.Second { // in vain while another program reads
 			s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 			s.truncated = time.Now()
 		}
@@ -312,7 +312,7 @@ func (s *sqlitePool) state(context.Context) (version string, err error) {
 }
 
 func (s *sqlitePool) measure(context.Context) (database, wal int64, lag time.Duration) {
-	return sizeOf(s.files.database.path), sizeOf(s.files.wal.path), 0
+	return sizeOf(s.database.path), sizeOf(s.wal.path), 0
 }
 
 func sizeOf(path string) int64 {

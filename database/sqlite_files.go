@@ -1,7 +1,6 @@
 package database
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,26 +17,12 @@ import (
 	"users-api/models"
 )
 
-// files are the files that SQLite has open, as they were found under their names. SQLite in WAL mode does not notice
-// when one is removed or replaced: it goes on acknowledging writes to a file without a name. So the names are looked up
-// again once a second.
-type files struct{ database, wal, shm namedFile }
-
-// namedFile is a file and the name under which it was found.
+// namedFile is a file that SQLite has open, and the name under which it was found. SQLite in WAL mode does not notice when
+// one is removed or replaced: it goes on acknowledging writes to a file without a name. So the names are looked up again
+// once a second.
 type namedFile struct {
 	path string
 	info os.FileInfo
-}
-
-// findFiles finds the files of the database at path. If that is a symbolic link, SQLite keeps the others beside its
-// target.
-func findFiles(path string) (f files, err error) {
-	var failed [3]error
-	target := dbfile.FollowLinks(path)
-	f.database, failed[0] = findFile(path)
-	f.wal, failed[1] = findFile(target + "-wal")
-	f.shm, failed[2] = findFile(target + "-shm")
-	return f, cmp.Or(failed[:]...)
 }
 
 func findFile(path string) (namedFile, error) {
@@ -55,11 +40,10 @@ func (n namedFile) isSameFile() bool {
 func (s *sqlitePool) checkFiles() error {
 	s.looking.Lock()
 	defer s.looking.Unlock()
-	f := &s.files
-	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
+	if !s.isLost && !(s.database.isSameFile() && s.wal.isSameFile() && s.shm.isSameFile()) {
 		s.isLost = true
-		if !f.database.isSameFile() && f.wal.isSameFile() { // it may hold the last commits; another came with the new database
-			_, _ = dbfile.SetAsideWAL(strings.TrimSuffix(f.wal.path, "-wal"))
+		if !s.database.isSameFile() && s.wal.isSameFile() { // it may hold the last commits; another came with the new database
+			_, _ = dbfile.SetAsideWAL(s.path)
 		}
 		close(s.replaced)
 	}
@@ -70,21 +54,19 @@ func (s *sqlitePool) checkFiles() error {
 }
 
 // mayWrite returns nil if this process may write the database file, the files beside it, and their directory. Otherwise
-// the error says who may, and what helps: SQLite's own would be "out of memory (14)".
+// the error says who may, and what helps: SQLite's own would be "out of memory (14)". It also flushes these files: a process
+// may have been killed between writing a commit and flushing it, and from now on, clients are shown that commit.
 func mayWrite(path string) error {
-	directory := filepath.Dir(path)
-	probe, err := os.CreateTemp(directory, filepath.Base(path)+"-probe-")
+	refused := filepath.Dir(path)
+	probe, err := os.CreateTemp(refused, filepath.Base(path)+"-probe-")
 	if err == nil {
 		_ = probe.Close()
 		err = os.Remove(probe.Name())
 	}
-	refused := directory
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		if err == nil {
 			refused = file
-			if probe, err = os.OpenFile(file, os.O_RDWR, 0); err == nil {
-				err = probe.Close()
-			} else if errors.Is(err, os.ErrNotExist) {
+			if err = dbfile.SyncFile(file); errors.Is(err, os.ErrNotExist) {
 				err = nil
 			}
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -51,13 +52,15 @@ func (d Location) String() string {
 // that was complete when it was called. An error is [models.ErrNotFound], the error of a [models.Precondition], the
 // context's, or a [*models.StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
-	reader
 	storage
+	fields   models.Fields
+	texts    models.Fields // the same without their types
+	columns  []string      // of a user, as every statement reads them
 	keep     time.Duration // of the entries of users_changes; 0 records none
 	closed   atomic.Bool
 	writes   *semaphore.Weighted // held in part by a write under way, and as a whole by the close
 	list     listCache
-	follow   follower
+	newest   singleflight.Group  // asks for the newest cursor
 	searches *semaphore.Weighted // held by a query that looks at every user
 	reading  *semaphore.Weighted // held before that by one for who may only read: few of these are ever in front of others
 	imports  *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
@@ -162,7 +165,11 @@ type dialect interface {
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
 // listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
 func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
-	u := &Users{list: listCache{maxBytes: listMemory, sent: newListCounter()}, keep: d.KeepChanges}
+	u := &Users{
+		list: listCache{maxBytes: listMemory, sent: newListCounter()}, keep: d.KeepChanges,
+		fields: d.Fields, texts: fieldsWith(d.Fields.OptionalNames()...), columns: []string{"id"},
+		writes: semaphore.NewWeighted(allWrites), imports: semaphore.NewWeighted(1),
+	}
 	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	open := openSQLite
 	if d.URL != "" {
@@ -173,11 +180,15 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 		u.endAll()
 		return nil, err
 	}
-	u.reader = newReader(d.Fields, u.dialect)
+	for _, name := range append(u.fields.Names(), "created_at") {
+		column := "users." + quote(name) // SQLite would take an unknown name in quotes for a text, unless it has that of its table
+		if u.fields.IsTime(name) {
+			column = u.dialect.shownTime(column) + " AS " + quote(name)
+		}
+		u.columns = append(u.columns, column)
+	}
 	searchers := min(u.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
 	u.searches, u.reading = semaphore.NewWeighted(int64(searchers)), semaphore.NewWeighted(int64(searchers))
-	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
-	u.writes = semaphore.NewWeighted(allWrites)
 	return u, nil
 }
 
