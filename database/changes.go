@@ -138,16 +138,13 @@ func parseCursor(text, epoch string) (c cursor, err error) {
 	return c, err
 }
 
-// begin returns the first entry of the feed, and its epoch.
+// begin returns the first entry of the feed, and its epoch. There is none until a start, or the command, has begun one.
 func begin(tx *gorm.DB) (first models.Change, epoch string, err error) {
-	err = tx.Where("seq = 0").Take(&first).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && first.Request == nil {
-		return first, "", models.ErrCursorGone // until a start, or the command, has begun a new epoch
+	err = tx.Where("seq = 0").Limit(1).Find(&first).Error
+	if err == nil && first.Request == nil {
+		err = models.ErrCursorGone
 	}
-	if err == nil {
-		epoch = *first.Request
-	}
-	return first, epoch, err
+	return first, valueOf(first.Request), err
 }
 
 // cursor returns where the feed ends, as a connection or transaction sees it, or "" if changes are not recorded.

@@ -153,9 +153,11 @@ type fileImport struct {
 	looksUp bool          // the users who have what rows need are looked up before these are stored
 	refused RefusedRows
 	done    Imported
-	seen    idSet           // the users that rows have created, or with an option for those who exist also found
-	entries []models.Change // of the chunk
-	created []int64         // those of creations, until there are too many
+	users   map[string]models.User // whom the rows of a chunk mean, as those so far leave them, by [fileImport.sameEmail]
+	holders holders                // who has what these rows need and only one user may have
+	seen    idSet                  // the users that rows have created, or with an option for those who exist also found
+	entries []models.Change        // of the chunk
+	created []int64                // those of creations, until there are too many
 }
 
 // idSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
@@ -254,7 +256,8 @@ func (i *fileImport) makeRoom(rows iter.Seq2[ImportRow, error]) (newest int64, e
 		if _, isRow := errors.AsType[*RowError](err); err != nil && !isRow {
 			return 0, err
 		}
-		if err := i.find(chunk, &people{map[string]models.User{}, holders{}}); err != nil {
+		i.users, i.holders = map[string]models.User{}, holders{}
+		if err := i.find(chunk); err != nil {
 			return 0, err
 		}
 	}
@@ -271,36 +274,27 @@ func (i *fileImport) deleteMissing(after, upTo int64) error {
 			return err
 		}
 		after = ids[len(ids)-1]
-		gone, err := i.deleteUsers(slices.DeleteFunc(ids, i.seen.has))
-		if err != nil {
+		ids = slices.DeleteFunc(ids, i.seen.has)
+		var entries []models.Change // of those whom on PostgreSQL no other program has deleted meanwhile
+		for user, err := range i.each(i.tx.Clauses(forDeletion).Where("id IN ?", ids).Order("id")) {
+			if err != nil {
+				return err
+			}
+			if entries = append(entries, i.deleted(user)...); len(i.done.DeletedUsers) < models.MaxListed {
+				i.done.DeletedUsers = append(i.done.DeletedUsers, DeletedUser{ID: user.ID, Email: user.Email})
+			}
+		}
+		if len(entries) == 0 {
+			continue
+		}
+		if err := effect(i.tx.Where("id IN ?", ids).Delete(&models.User{}), len(entries)); err != nil {
 			return err
 		}
-		for _, user := range gone[:min(len(gone), models.MaxListed-len(i.done.DeletedUsers))] {
-			i.done.DeletedUsers = append(i.done.DeletedUsers, DeletedUser{ID: user.ID, Email: user.Email})
+		if err := i.record(entries); err != nil {
+			return err
 		}
-		i.done.Deleted += len(gone)
+		i.done.Deleted += len(entries)
 	}
-}
-
-// deleteUsers deletes users, of whom on PostgreSQL another program may have deleted some, and returns them by id.
-func (i *fileImport) deleteUsers(ids []int64) (gone []models.User, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var entries []models.Change
-	for user, err := range i.each(i.tx.Clauses(forDeletion).Where("id IN ?", ids).Order("id")) {
-		if err != nil {
-			return nil, err
-		}
-		gone, entries = append(gone, *user), append(entries, i.deleted(user)...)
-	}
-	if len(gone) == 0 {
-		return nil, nil
-	}
-	if err := effect(i.tx.Where("id IN ?", ids).Delete(&models.User{}), len(gone)); err != nil {
-		return nil, err
-	}
-	return gone, i.record(entries)
 }
 
 // record stores entries, but not those of a dry run.

@@ -14,19 +14,19 @@ import (
 // store stores a chunk of rows, and does what the options say with those whose user exists. It tries all of them together;
 // if the database refuses that, one after another, so that only the rows that are to blame are refused.
 func (i *fileImport) store(rows []ImportRow) (err error) {
-	found := &people{map[string]models.User{}, holders{}}
+	i.users, i.holders = map[string]models.User{}, holders{}
 	if i.looksUp {
-		if err := i.find(rows, found); err != nil {
+		if err := i.find(rows); err != nil {
 			return err
 		}
 	}
-	err = i.try(rows, found)
+	err = i.try(rows)
 	switch _, isRefusal := i.dialect.classify(err); {
 	case isRefusal && !i.looksUp: // a file with one user who exists may have more
 		i.looksUp = true
 		return i.store(rows)
 	case isRefusal:
-		err = i.storeEach(rows, found)
+		err = i.storeEach(rows)
 	}
 	if err != nil {
 		return err
@@ -35,16 +35,16 @@ func (i *fileImport) store(rows []ImportRow) (err error) {
 }
 
 // storeEach stores rows one after another.
-func (i *fileImport) storeEach(rows []ImportRow, found *people) error {
+func (i *fileImport) storeEach(rows []ImportRow) error {
 	for at := range rows {
 		row := rows[at : at+1]
-		shown, isRefusal := i.dialect.classify(i.try(row, found))
+		shown, isRefusal := i.dialect.classify(i.try(row))
 		failed, _ := errors.AsType[*models.StorageError](shown)
 		if isRefusal && failed != nil && failed.Duplicate { // on PostgreSQL, another program has created the user meanwhile
-			if err := i.find(row, found); err != nil {
+			if err := i.find(row); err != nil {
 				return err
 			}
-			shown, isRefusal = i.dialect.classify(i.try(row, found))
+			shown, isRefusal = i.dialect.classify(i.try(row))
 		}
 		if isRefusal {
 			i.refused.Add(&RowError{Line: row[0].Line, Err: shown})
@@ -63,23 +63,16 @@ func (i *fileImport) sameEmail(email string) string {
 	return email
 }
 
-// people are whom rows mean, and who has what only one user may have, as the rows so far leave them: by their emails, as
-// [fileImport.sameEmail] returns them.
-type people struct {
-	users   map[string]models.User
-	holders holders
-}
-
-type holders map[value]string
-
-// value is one that only one user may have.
+// value is one that only one user may have, and holders are the emails of those who have some, as sameEmail returns them.
 type value struct {
 	field *models.Field
 	text  string
 }
 
+type holders map[value]string
+
 // find looks up the users whom rows mean, or who have what these need.
-func (i *fileImport) find(rows []ImportRow, found *people) error {
+func (i *fileImport) find(rows []ImportRow) error {
 	if !i.oneEach || len(rows) == 0 {
 		return nil
 	}
@@ -101,7 +94,7 @@ func (i *fileImport) find(rows []ImportRow, found *people) error {
 		if err != nil {
 			return err
 		}
-		if found.users[i.sameEmail(user.Email)] = *user; i.options.OnConflict != ConflictFails {
+		if i.users[i.sameEmail(user.Email)] = *user; i.options.OnConflict != ConflictFails {
 			i.seen.add(user.ID)
 		}
 	}
@@ -117,7 +110,7 @@ func (i *fileImport) find(rows []ImportRow, found *people) error {
 			if err != nil {
 				return err
 			}
-			found.holders[value{field, *field.Value(&user.Profile)}] = i.sameEmail(user.Email)
+			i.holders[value{field, *field.Value(&user.Profile)}] = i.sameEmail(user.Email)
 		}
 	}
 	return nil
@@ -156,11 +149,11 @@ type person struct {
 // try carries out rows behind a savepoint. What the database refuses leaves no trace. Unlike GORM's Transaction it releases
 // the savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices
 // that a trigger has ended the transaction (RAISE(ROLLBACK)): then the import fails, and not only what is refused.
-func (i *fileImport) try(rows []ImportRow, found *people) error {
+func (i *fileImport) try(rows []ImportRow) error {
 	done, refused, entries := i.done, i.refused, i.entries // and of the ids that are seen, no user who is not in the file has one
 	done.Emptied, refused.Listed = maps.Clone(done.Emptied), slices.Clone(refused.Listed)
-	holders := maps.Clone(found.holders)
-	meant, changed := i.plan(rows, found.users, holders)
+	holders := maps.Clone(i.holders)
+	meant, changed := i.plan(rows, holders)
 	if len(changed) > 0 {
 		if err := i.tx.Exec("SAVEPOINT one").Error; err != nil {
 			return recordError{err}
@@ -177,24 +170,22 @@ func (i *fileImport) try(rows []ImportRow, found *people) error {
 		}
 	}
 	for email, one := range meant {
-		found.users[email] = one.User
+		i.users[email] = one.User
 	}
-	found.holders = holders
+	i.holders = holders
 	return nil
 }
 
-// plan goes through rows in their order, where some users have been found, and returns whom they mean, and those of them who
-// are created or changed. Each is so once, as the last of its rows leaves it. A unique value may go from one to a later one;
-// otherwise new users come last, in half the time.
-func (i *fileImport) plan(rows []ImportRow, found map[string]models.User, holders holders) (
-	meant map[string]*person, changed []*person,
-) {
+// plan goes through rows in their order, and returns whom they mean, and those of them who are created or changed. Each is so
+// once, as the last of its rows leaves it. A unique value may go from one to a later one; otherwise new users come last, in
+// half the time.
+func (i *fileImport) plan(rows []ImportRow, holders holders) (meant map[string]*person, changed []*person) {
 	meant = make(map[string]*person, len(rows))
 	var last []*person
 	for _, row := range rows {
 		email := i.sameEmail(row.Email)
 		one := meant[email]
-		if user, exists := found[email]; exists && one == nil {
+		if user, exists := i.users[email]; exists && one == nil {
 			one = &person{User: user, before: user.Profile}
 			meant[email] = one
 		}

@@ -23,12 +23,10 @@ import (
 	"users-api/models"
 )
 
-// postgresPool is the connections to a PostgreSQL database, version 13 or newer. Other programs may use it at the same
-// time, so little is kept here.
+// postgresPool is the connections to a PostgreSQL database, version 13 or newer.
 //
 // Nothing is stored in a session, because behind a pooler the next transaction may run in another one: no advisory lock
-// or temporary table that outlives its transaction, no LISTEN. What a session sets is set in each transaction that
-// needs it.
+// or temporary table outlives its transaction, and what a session sets is set in each transaction that needs it.
 type postgresPool struct {
 	address postgresAddress
 	logger  *slog.Logger
@@ -92,23 +90,22 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 }
 
 func (p *postgresPool) read(ctx context.Context, run func(db *gorm.DB) error) error {
-	err := p.repeat(ctx, time.Now().Add(answerTimeout), func(ctx context.Context) error {
+	return p.repeat(ctx, time.Now().Add(answerTimeout), errSlow, func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
 	})
-	return p.outcome(err, errSlow)
 }
 
 // snapshot calls run in a transaction that sees one moment. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a
 // snapshot that is older than their commit sees an empty table. So the table is locked before the snapshot is taken. A
 // plan that is kept for all texts would not know whether the text of a search is rare.
 func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	begins := time.AfterFunc(answerTimeout, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	begins := time.AfterFunc(answerTimeout, func() { cancel(errSlow) })
 	defer begins.Stop()
 	var failed error
 	begun := false
-	err := p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
+	err := p.repeat(ctx, time.Now().Add(searchTimeout), errSlow, func(ctx context.Context) error {
 		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.address.noLimit+
 			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+findAll+
 			"; LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
@@ -122,12 +119,15 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 			return err
 		}
 		if ctx.Err() != nil && troubleOf(failed).isConnections() {
-			failed = ctx.Err() // the server says that it has cancelled the statement
+			failed = context.Cause(ctx) // the server says that it has cancelled the statement
 		}
 		// What run has read is used already: it cannot run again, and the end of the transaction is no matter.
 		return nil
 	})
-	return p.outcome(cmp.Or(err, failed), errSlow)
+	if err = cmp.Or(err, failed); troubleOf(err) == locked {
+		err = errSlow
+	}
+	return err
 }
 
 // findAll lets an index of searches return all that it finds.
@@ -156,7 +156,7 @@ func (p *postgresPool) batch(ctx context.Context, run func(tx *gorm.DB) error) e
 // store calls run in a transaction on a connection of its own, and commits it. Its time begins when it gets the
 // connection, as long as the server answers others: of 5,000 creations at once, 1,500 would have failed.
 func (p *postgresPool) store(
-	ctx context.Context, limit time.Duration, late *models.StorageError, run func(tx *gorm.DB) error,
+	ctx context.Context, limit time.Duration, late error, run func(tx *gorm.DB) error,
 ) error {
 	since := time.Now()
 	waits, stop := context.WithCancel(ctx)
@@ -170,16 +170,15 @@ func (p *postgresPool) store(
 		since = *last // until then it has waited for others, and not for the server
 	}
 	deadline := since.Add(limit)
-	err := p.repeat(context.Background(), deadline, func(ctx context.Context) error {
-		return p.transaction(ctx, p.beginWrite(min(answerTimeout, time.Until(deadline))-lockMargin), run)
-	})
+	begin := p.beginWrite(min(answerTimeout, time.Until(deadline)) - lockMargin)
+	err := p.attempt(context.Background(), deadline, late, begin, run)
 	if err == nil || troubleOf(err) == refused {
 		p.answered.Store(new(time.Now()))
 	}
 	if err == nil {
 		p.commits.Observe(1)
 	}
-	return p.outcome(err, late)
+	return err
 }
 
 // importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock
@@ -223,19 +222,16 @@ func (p *postgresPool) long(ctx context.Context, first string, run func(tx *gorm
 	defer stay()
 	begin := fmt.Sprintf("%s; %s; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL enable_seqscan = off; SET LOCAL jit = off",
 		p.beginWrite(24*time.Hour), first)
-	err := p.repeat(working, time.Now().Add(24*time.Hour), func(working context.Context) error {
-		return p.transaction(working, begin, func(tx *gorm.DB) error {
-			err := run(tx)
-			// From here on, the client's end is no reason to break off: that would leave the outcome open.
-			if err == nil {
-				stay()
-				time.AfterFunc(searchTimeout, cancel)
-				err = ctx.Err()
-			}
-			return err
-		})
+	return p.attempt(working, time.Now().Add(24*time.Hour), errTooLate, begin, func(tx *gorm.DB) error {
+		err := run(tx)
+		// From here on, the client's end is no reason to break off: that would leave the outcome open.
+		if err == nil {
+			stay()
+			time.AfterFunc(searchTimeout, cancel)
+			err = ctx.Err()
+		}
+		return err
 	})
-	return p.outcome(err, errTooLate)
 }
 
 // The numbers of advisory locks are what takes turns, in ASCII.
@@ -246,11 +242,13 @@ const (
 
 // repeat calls try until it succeeds, or fails for good: again when the connection was lost before anything can have
 // been stored, and when PostgreSQL ended the transaction because of others. A server that accepts no more connections, or
-// is too busy for another, is asked again until the deadline.
-func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(context.Context) error) error {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	defer context.AfterFunc(p.ended, cancel)()
+// is too busy for another, is asked again until the deadline; the error is late then.
+func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, late error, try func(context.Context) error) error {
+	ctx, end := context.WithDeadlineCause(ctx, deadline, late)
+	defer end()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.ended, func() { cancel(models.ErrClosed) })()
 	for tries, lost := 1, false; ; tries++ {
 		err := try(ctx)
 		_, connecting := errors.AsType[*pgconn.ConnectError](err)
@@ -264,7 +262,7 @@ func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(
 		case err == nil, isUnknown(err):
 			return err
 		case ctx.Err() != nil && trouble.isConnections():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case connecting && (sqlState(err) == codeTooMany || pgconn.Timeout(err)): // a trigger may raise that code, too
 			_ = sleep(ctx, 20*time.Millisecond)
 			tries = 0
@@ -274,6 +272,13 @@ func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(
 			_ = sleep(ctx, 20*time.Millisecond)
 		}
 	}
+}
+
+// attempt calls run in a transaction, and repeats that.
+func (p *postgresPool) attempt(
+	ctx context.Context, deadline time.Time, late error, begin string, run func(tx *gorm.DB) error,
+) error {
+	return p.repeat(ctx, deadline, late, func(ctx context.Context) error { return p.transaction(ctx, begin, run) })
 }
 
 // connection calls run with a connection of its own. When the context ends, what runs there is cancelled, and the
@@ -352,16 +357,11 @@ type begun struct {
 func (b begun) Commit() error   { return b.tx.Commit(context.Background()) }
 func (b begun) Rollback() error { return b.tx.Rollback(context.Background()) }
 
-// state returns the server's snapshot and what tells the server apart.
-//
-// The snapshot names the transactions that are visible. A commit takes its number out of those under way, or moves
-// their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and every
-// DDL statement take a number as well. So on one incarnation of one primary, an equal snapshot means an equal table.
-//
-// After a crash, and on a standby that was promoted, numbers are used again, and behind a pooler a change of the server
-// goes unnoticed. So the server's start time and its last checkpoint are read too: a crash ends with a checkpoint, and
-// another server has another start time; and the database and the table, because a pooler or a changed search path may
-// lead to others. Any commit in the cluster, ANALYZE and a checkpoint cost one more read of the list, and nothing else.
+// state returns the server's snapshot: on one incarnation of one primary, an equal one means an equal table, as every commit,
+// also of TRUNCATE and DDL, has a number that is never given again. After a crash, and on a standby that was promoted, numbers
+// are used again, and a pooler or a changed search path may lead elsewhere: so the server's start time and its last checkpoint,
+// with which a crash ends, are read too, and which database and table it is. Any commit in the cluster, ANALYZE and a
+// checkpoint cost one more read of the list, and nothing else.
 func (p *postgresPool) state(ctx context.Context) (state string, err error) {
 	isStandby := false
 	err = p.read(ctx, func(db *gorm.DB) error {

@@ -101,18 +101,13 @@ func (postgresDialect) beginEpoch(tx *gorm.DB, anew bool) error {
 	return err
 }
 
-// dropEarlier removes the triggers by which earlier versions recorded changes and set updated_at, with their functions, and
-// their users_changes.
-func (postgresDialect) dropEarlier(tx *gorm.DB) (dropped []string, err error) {
-	err = tx.Raw(`SELECT 'FUNCTION ' || p.oid::regprocedure || ' CASCADE'
+// earlier: a function takes its triggers with it.
+func (postgresDialect) earlier() string {
+	return `SELECT 'FUNCTION ' || p.oid::regprocedure || ' CASCADE'
 			FROM pg_proc p JOIN pg_class c ON c.relnamespace = p.pronamespace
 			WHERE c.oid = to_regclass('users') AND p.pronargs = 0 AND p.prorettype = 'trigger'::regtype
 			AND p.proname IN ('users_changes_record', 'users_changes_keep', 'users_updated_at_set')
 		UNION ALL SELECT 'TABLE ' || c.oid::regclass FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'xid'
 			WHERE c.oid = to_regclass('users_changes') AND NOT EXISTS (
-				SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'user_id')`).Scan(&dropped).Error
-	for _, what := range dropped {
-		err = cmp.Or(err, tx.Exec("DROP "+what).Error)
-	}
-	return dropped, err
+				SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'user_id')`
 }

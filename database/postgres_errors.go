@@ -139,21 +139,6 @@ func troubleOf(err error) trouble {
 // isConnections reports whether the connection is to blame, or its end.
 func (t trouble) isConnections() bool { return t == ended || t == gone }
 
-// outcome returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own
-// deadline.
-func (p *postgresPool) outcome(err error, late *models.StorageError) error {
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	switch trouble := troubleOf(err); {
-	case err == nil, isUnknown(err):
-		return err
-	case p.ended.Err() != nil && trouble.isConnections():
-		return models.ErrClosed
-	case trouble == locked && late == errSlow, trouble == ended && sqlState(err) == "" && !connecting:
-		return late
-	}
-	return err
-}
-
 // classify shows an error without a host, user or password. The server refuses what violates the rules of a table, and
 // not what fails because of the connection, the machine, or other transactions.
 func (postgresDialect) classify(err error) (shown error, isRefusal bool) {

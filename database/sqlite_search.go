@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
-
-	"users-api/models"
 )
 
 // The index of searches is the table users_search: FTS5 with the three characters at each place of each field, and no
@@ -30,7 +28,10 @@ func indexStatements(columns []string) (statements, fill []string) {
 	}
 	insert := fmt.Sprintf("INSERT INTO users_search (rowid, %s) VALUES (%s); ", own, row("new"))
 	remove := fmt.Sprintf("INSERT INTO users_search (users_search, rowid, %s) VALUES ('delete', %s); ", own, row("old"))
-	differ := differ(append([]string{"id"}, columns...))
+	differ := "old.\"id\" IS NOT new.\"id\" COLLATE BINARY"
+	for _, column := range columns { // also if no more than the letter case of a text changes whose column ignores that
+		differ += " OR old." + quote(column) + " IS NOT new." + quote(column) + " COLLATE BINARY"
+	}
 	fill = []string{insertLetters, fmt.Sprintf("INSERT INTO users_search (rowid, %s) SELECT %s FROM users", own, row("users"))}
 	return []string{
 		createLetters,
@@ -51,15 +52,6 @@ func (sqliteDialect) hasSearchIndex(db *gorm.DB, columns []string) (bool, error)
 	statements, _ := indexStatements(columns)
 	isMissing := func(statement string) bool { return !slices.Contains(stored, statement) }
 	return !slices.ContainsFunc(statements, isMissing) && db.Exec("SELECT 1 FROM users_search LIMIT 0").Error == nil, nil
-}
-
-// indexSQLiteSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
-func indexSQLiteSearch(tx *gorm.DB, fields models.Fields) error {
-	if err := (sqliteDialect{}).dropSearchIndex(tx); err != nil {
-		return err
-	}
-	statements, fill := indexStatements(fields.Settable().Names())
-	return tx.Exec(strings.Join(slices.Insert(statements, 2, fill...), "; ")).Error
 }
 
 // dropSearchIndex removes what is left of the index, whatever state it is in. DROP needs a table of FTS5 that is
@@ -105,14 +97,4 @@ func (d sqliteDialect) seek(db *gorm.DB, columns, words []string) *gorm.DB {
 			"CROSS JOIN users USING (id)", sought)
 	}
 	return db
-}
-
-// differ returns the condition that an update changes one of some columns, also if it changes no more than the letter case
-// of a text whose column ignores that.
-func differ(columns []string) string {
-	conditions := make([]string, len(columns))
-	for i, column := range columns {
-		conditions[i] = "old." + quote(column) + " IS NOT new." + quote(column) + " COLLATE BINARY"
-	}
-	return strings.Join(conditions, " OR ")
 }

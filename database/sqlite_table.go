@@ -42,17 +42,12 @@ func (sqliteDialect) uniqueColumns() string {
 				GLOB '*where ' || max(c.name) || ' <> ''''')`
 }
 
-// dropEarlier removes the triggers by which earlier versions recorded changes and set updated_at, and their users_changes.
-func (sqliteDialect) dropEarlier(tx *gorm.DB) (dropped []string, err error) {
-	err = tx.Raw(`SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
+func (sqliteDialect) earlier() string {
+	return `SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
 			AND (name LIKE 'users\_changes\_%' ESCAPE '\' AND sql LIKE '% BEGIN INSERT INTO users_changes (%'
 				OR name LIKE 'users\_updated\_at\_%' ESCAPE '\' AND sql LIKE '% BEGIN UPDATE users SET updated_at = CURRENT_TIMESTAMP %')
 		UNION ALL SELECT 'table users_changes'
-			WHERE (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) = 'cursor,op,id,at'`).Scan(&dropped).Error
-	if err != nil || len(dropped) == 0 {
-		return nil, err
-	}
-	return dropped, tx.Exec("DROP " + strings.Join(dropped, "; DROP ")).Error
+			WHERE (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) = 'cursor,op,id,at'`
 }
 
 func (sqliteDialect) createChanges(tx *gorm.DB) error { return tx.AutoMigrate(&models.Change{}) }

@@ -1,12 +1,7 @@
 // Package database is the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of HTTP.
 //
-// A creation is one statement of GORM (write.go), and one that stores its entry (changes.go), in a transaction of the pool:
-// sqlite.go or postgres.go. Its answer follows when that is on disk. On SQLite, writes that wait share a transaction
-// (package groupcommit).
-//
-// The list of all users comes from memory (list.go) after one question to the pool: was anything committed since? Other
-// reads are in read.go. What the databases do in different ways is behind [pool] and [dialect], in the files that begin
-// with their names.
+// docs/architecture.md follows a creation through its files. What the databases do in different ways is behind [pool] and
+// [dialect], in the files that begin with their names.
 package database
 
 import (
@@ -120,8 +115,8 @@ type dialect interface {
 	accepts(typeName string, isTime bool) (fits bool, types string)
 	// hasSearchIndex reports whether searches in some columns have an index as this program makes it.
 	hasSearchIndex(db *gorm.DB, columns []string) (bool, error)
-	// dropEarlier removes what earlier versions have made to record changes and to set updated_at, and returns what that was.
-	dropEarlier(tx *gorm.DB) (dropped []string, err error)
+	// earlier selects what earlier versions have made to record changes and to set updated_at, as DROP names it.
+	earlier() string
 	// createChanges creates users_changes.
 	createChanges(tx *gorm.DB) error
 	// beginEpoch begins an epoch of the feed where there is none that this server has begun, or anew.
