@@ -123,6 +123,9 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 		return done, models.ErrClosed
 	}
 	defer u.writes.Release(1)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(u.ended, end)()
 	transaction := u.pool.importing
 	if options.DryRun {
 		transaction = u.pool.trying

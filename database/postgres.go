@@ -76,9 +76,6 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 		help = ": let the owner of users run `users-api changes restart` once, with a DATABASE_URL of its own, and look that " +
 			"nothing holds users locked"
 	}
-	if err == nil {
-		err = p.read(ctx, p.warnOfLoss)
-	}
 	if err != nil {
 		_ = p.close(ctx) // it only waits for connections
 		return opened, p.explain(err, help)
@@ -105,33 +102,26 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 	defer begins.Stop()
 	var failed error
 	begun := false
-	err := p.repeat(ctx, time.Now().Add(searchTimeout), errSlow, func(ctx context.Context) error {
-		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.address.noLimit+
-			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+findAll+
-			"; LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
-			if begun = begins.Stop(); !begun {
-				return context.Canceled // in a moment, ctx is too
-			}
-			failed = run(tx)
-			return failed
-		})
-		if !begun {
-			return err
+	begin := "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; " + p.address.noLimit + "SET LOCAL lock_timeout = '3500ms'; " +
+		"SET LOCAL plan_cache_mode = force_custom_plan; LOCK TABLE users IN ACCESS SHARE MODE"
+	err := p.attempt(ctx, time.Now().Add(searchTimeout), errSlow, begin, func(tx *gorm.DB) error {
+		if begun = begins.Stop(); !begun {
+			return context.Canceled // in a moment, ctx is too
 		}
-		if ctx.Err() != nil && troubleOf(failed).isConnections() {
-			failed = context.Cause(ctx) // the server says that it has cancelled the statement
-		}
-		// What run has read is used already: it cannot run again, and the end of the transaction is no matter.
+		failed = run(tx)
 		return nil
 	})
-	if err = cmp.Or(err, failed); troubleOf(err) == locked {
+	if begun { // what run has read is used already: the end of the transaction is no matter
+		err = failed
+	}
+	switch trouble := troubleOf(err); {
+	case begun && ctx.Err() != nil && trouble.isConnections():
+		err = context.Cause(ctx) // the server says that it has cancelled the statement
+	case trouble == locked:
 		err = errSlow
 	}
 	return err
 }
-
-// findAll lets an index of searches return all that it finds.
-const findAll = "SET LOCAL gin_fuzzy_search_limit = 0"
 
 // beginWrite begins a transaction that writes, and waits for each lock of other transactions for some milliseconds. The
 // warning that no standby has confirmed the commit must arrive.
@@ -145,12 +135,7 @@ func (p *postgresPool) write(ctx context.Context, run write) error {
 }
 
 func (p *postgresPool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {
-	return p.store(ctx, batchTimeout, models.ErrBatchTooSlow, func(tx *gorm.DB) error {
-		if err := tx.Exec(findAll).Error; err != nil {
-			return err
-		}
-		return run(tx)
-	})
+	return p.store(ctx, batchTimeout, models.ErrBatchTooSlow, run)
 }
 
 // store calls run in a transaction on a connection of its own, and commits it. Its time begins when it gets the

@@ -62,14 +62,10 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	if err == nil {
 		err = addColumns(p.db, d.Fields)
 	}
-	if err == nil {
-		err = p.reach(ctx)
-	}
-	if err == nil {
-		err = p.expectServer(ctx)
-	}
-	if err == nil {
-		p.dialect.folded, err = p.foldExpression(ctx)
+	for _, step := range []func(context.Context) error{p.reach, p.expectServer, p.findFold} {
+		if err == nil {
+			err = step(ctx)
+		}
 	}
 	if err != nil {
 		_ = p.close(ctx) // it only waits for connections
@@ -104,28 +100,21 @@ func (hiddenLimit) MergeClause(merged *clause.Clause) {
 
 // reach returns when the server can be reached, or why it cannot.
 func (p *postgresPool) reach(ctx context.Context) error {
-	const pause, sayAgain = time.Second, 10 * time.Second
-	said := time.Time{}
-	for until := time.Now().Add(startTimeout); ; {
-		conn, err := p.pool.Acquire(ctx)
-		if err == nil {
-			conn.Release()
-			return nil
-		}
+	until := time.Now().Add(startTimeout)
+	for tries := 0; ; tries++ {
+		err := p.pool.Ping(ctx)
 		left := time.Until(until)
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stopped while waiting for the server: %w", err)
-		}
-		if !isTransient(err) || left < pause {
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("stopped while waiting for the server: %w", ctx.Err())
+		case err == nil, !isTransient(err), left < time.Second:
 			return err
-		}
-		if time.Since(said) >= sayAgain {
-			said = time.Now()
+		case tries%10 == 0:
 			p.logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(p.address.hosts, ", "),
 				"database", p.address.database, "user", p.address.username,
 				"error", reason(err), "tried_for_another", left.Round(time.Second).String())
 		}
-		_ = sleep(ctx, pause)
+		_ = sleep(ctx, time.Second)
 	}
 }
 
@@ -142,7 +131,7 @@ func sleep(ctx context.Context, howLong time.Duration) error {
 type postgresAddress struct {
 	hosts              []string // with their ports
 	database, username string
-	noLimit            string // lifts the server's time limits in a transaction, unless the URL sets them
+	noLimit            string // lifts the server's limits in a transaction: those of time, unless the URL sets them
 }
 
 func (a postgresAddress) String() string {
@@ -211,6 +200,7 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 		}
 	}
 	address.database, address.username = config.ConnConfig.Database, config.ConnConfig.User
+	address.noLimit = "SET LOCAL gin_fuzzy_search_limit = 0; " // of what an index of searches finds
 	for _, limit := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
 		if config.ConnConfig.RuntimeParams[limit] == "" {
 			address.noLimit += "SET LOCAL " + limit + " = 0; "

@@ -18,14 +18,25 @@ import (
 const isNotEmpty = `replace(translate(pg_get_expr(i.indpred, i.indrelid), '()"', ''), '::text', '')
 	= a.attname || ' <> '''''`
 
-// expectServer returns an error if the server or the database is not one that can be served.
+// expectServer returns an error if the server or the database is not one that can be served, and logs what makes an
+// acknowledged write less durable than it should be.
 func (p *postgresPool) expectServer(ctx context.Context) error {
 	var version int
-	var encoding string
+	var encoding, causes string
 	err := p.read(ctx, func(db *gorm.DB) error {
-		return db.Raw("SELECT current_setting('server_version_num')::int8, current_setting('server_encoding')").
-			Row().Scan(&version, &encoding)
+		return db.Raw(`SELECT current_setting('server_version_num')::int8, current_setting('server_encoding'), concat_ws(', ',
+			CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit is off' END,
+			CASE WHEN current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> ''
+				THEN 'synchronous_commit is local' END,
+			CASE WHEN current_setting('fsync') = 'off' THEN 'fsync is off' END,
+			CASE WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes is off' END,
+			(SELECT 'the table users is UNLOGGED' FROM pg_class WHERE oid = to_regclass('users') AND relpersistence = 'u'))`).
+			Row().Scan(&version, &encoding, &causes)
 	})
+	if causes != "" {
+		p.logger.Warn("PostgreSQL may lose what it has stored", "cause", causes,
+			"risk", "a crash takes the last writes that were answered, or more")
+	}
 	switch {
 	case err != nil:
 		return err
@@ -86,24 +97,6 @@ func (d postgresDialect) hasSearchIndex(db *gorm.DB, _ []string) (has bool, err 
 }
 
 func (postgresDialect) cutTime(column string) string { return "date_trunc('second', " + column + ")" }
-
-// warnOfLoss logs what makes an acknowledged write less durable than it should be.
-func (p *postgresPool) warnOfLoss(db *gorm.DB) error {
-	var causes string
-	err := db.Raw(`SELECT concat_ws(', ',
-		CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit is off' END,
-		CASE WHEN current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> ''
-			THEN 'synchronous_commit is local' END,
-		CASE WHEN current_setting('fsync') = 'off' THEN 'fsync is off' END,
-		CASE WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes is off' END,
-		CASE WHEN relpersistence = 'u' THEN 'the table users is UNLOGGED' END)
-		FROM pg_class WHERE oid = to_regclass('users')`).Row().Scan(&causes)
-	if causes != "" {
-		p.logger.Warn("PostgreSQL may lose what it has stored", "cause", causes,
-			"risk", "a crash takes the last writes that were answered, or more")
-	}
-	return err
-}
 
 // schemaTimeout is how long a change of the schema waits for other programs.
 const schemaTimeout = 30 * time.Second

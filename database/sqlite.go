@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	driver "github.com/glebarez/go-sqlite"
 	"github.com/prometheus/client_golang/prometheus"
 	"gorm.io/gorm"
 
@@ -221,7 +218,7 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 	select {
 	case s.writeLock <- struct{}{}:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	defer func() {
 		if sizeOf(s.wal.path) > walLimit && time.Since(s.truncated) > time.Second { // in vain while another program reads
@@ -243,7 +240,7 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 		case dbfile.PrimaryCode(err) != dbfile.CodeBusy || s.ended.Err() != nil || time.Since(since) > dbfile.BusyTimeout:
 			return err // SQLite has waited for busyTick
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return ctx.Err()
 		}
 	}
 	if err != nil {
@@ -272,21 +269,15 @@ const largeCache = "cache_size(-48000)"
 
 // importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.
 func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
 	err := s.transaction(ctx, time.Now(), func(tx *gorm.DB) error {
 		defer func() { s.imported = time.Now() }()
 		err := tx.Exec("PRAGMA " + largeCache).Error
 		if err == nil {
 			err = run(tx.WithContext(ctx))
 		}
-		return cmp.Or(err, context.Cause(ctx))
+		return cmp.Or(err, ctx.Err())
 	})
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
+	// Otherwise the cache would stay large, and the -wal file as large as what was written.
 	s.writer.Exec("PRAGMA cache_size = -2000; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
@@ -323,75 +314,6 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// sqliteDialect is the SQL of SQLite, and its errors.
-type sqliteDialect struct{}
-
-// endsTransaction: where a trigger has rolled the transaction back, another can begin.
-func (d sqliteDialect) endsTransaction(tx *gorm.DB, err error) bool {
-	_, isRefusal := d.classify(err)
-	return spoilsOthers(err) && (!isRefusal || tx.Session(&gorm.Session{NewDB: true}).Exec("BEGIN").Error == nil)
-}
-
-func (sqliteDialect) holds(string) bool { return true }
-
-// maxParameters: the driver takes time that grows with their square. With 800, an import takes half as long again.
-func (sqliteDialect) maxParameters() int { return 240 }
-
-// shownTime gives SQLite's datetime only what begins like a day: it takes now for a time, and a number for one, too.
-func (sqliteDialect) shownTime(column string) string {
-	return strings.ReplaceAll("coalesce(datetime(iif(TIME GLOB '????-*', TIME, NULL)), TIME || '', '')", "TIME", column)
-}
-
-func (sqliteDialect) foldedEmail() string          { return "email COLLATE NOCASE" }
-func (sqliteDialect) lower(text string) string     { return "lower(" + text + ")" }
-func (sqliteDialect) bytes(text string) string     { return "CAST(" + text + " AS BLOB)" }
-func (sqliteDialect) position(bytes string) string { return "instr(" + bytes + ", ?)" }
-
-func (sqliteDialect) feed() feed {
-	return feed{xid: "0", isShown: "TRUE", keys: []string{"seq"}, from: "seq >= @seq"}
-}
-
-// classify shows SQLite's errors with their own text. A refusal comes from a statement, and not from the disk, the file
-// or the machine.
-func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
-	failed, ok := errors.AsType[*driver.Error](err)
-	if !ok {
-		return err, errors.Is(err, models.ErrNoEffect)
-	}
-	switch dbfile.PrimaryCode(err) {
-	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO,
-		dbfile.CodeCorrupt, dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
-	default:
-		_, isRecord := errors.AsType[recordError](err)
-		isRefusal = !isRecord
-	}
-	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
-	_, column, _ := strings.Cut(text, "unique constraint failed: users.") // several are no column's name
-	isUnique := failed.Code() == dbfile.CodeUnique
-	hint := ""
-	if failed.Code() == dbfile.CodeCorruptIndex { // another program has written users without the triggers of the index
-		isRefusal = true
-		hint = ": the index of searches does not fit the user: run `users-api index-search`, which makes it anew"
-	}
-	return &models.StorageError{
-		Text: failed.Error() + hint,
-		Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
-		// SQLite names the columns only in its text.
-		Unique: isUnique, Column: column, Duplicate: column == "email",
-	}, isRefusal
-}
-
-// spoilsOthers reports whether a write that failed may have ended its transaction, or left something behind in it: an error
-// of the disk, a write without its entry, what a trigger refuses or ignores (RAISE(FAIL), RAISE(ROLLBACK)), and what fails
-// in a table that a trigger writes.
-func spoilsOthers(err error) bool {
-	const refusedByTrigger = "1811" // SQLITE_CONSTRAINT_TRIGGER
-	shown, isRefusal := sqliteDialect{}.classify(err)
-	failure, _ := errors.AsType[*models.StorageError](shown)
-	isAlone := isRefusal && failure != nil && failure.Code != refusedByTrigger && !(failure.Unique && failure.Column == "")
-	return dbfile.PrimaryCode(err) != 0 && !isAlone || errors.Is(err, models.ErrNoEffect)
-}
-
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite
 // would delete the -wal file by its name, which may be another database's by now. So the names are checked at the end
 // again, when SQLite has nothing left to do that takes time.
@@ -410,4 +332,35 @@ func (s *sqlitePool) close(context.Context) error {
 	s.writer.Exec("PRAGMA journal_mode = DELETE") // so that a copy of the file is seen to be one: dbfile.SetAsideForeignWAL
 	dbfile.Close(s.writer)
 	return nil
+}
+
+// changeSQLite opens the database file beside running services, and changes the schema in one transaction. Afterwards that
+// is on disk, or nothing was changed.
+func (d Location) changeSQLite(ctx context.Context, change func(tx *gorm.DB, dialect dialect) error) error {
+	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no database %s: start the service, which makes it with the fields in USER_FIELDS, or set "+
+			"DATA_DIR to the directory that the service uses", d.Path)
+	}
+	path := dbfile.FollowLinks(d.Path)
+	if err := mayWrite(path); err != nil {
+		return err
+	}
+	db, err := openPool(path, d.Fields, 1, pragmas(dbfile.BusyTimeout))
+	if err != nil {
+		return dbfile.Explain(d.Path, err)
+	}
+	defer dbfile.Close(db)
+	err = db.Transaction(func(tx *gorm.DB) error {
+		err := change(tx.WithContext(ctx), sqliteDialect{})
+		return cmp.Or(err, ctx.Err()) // the driver may end without an error when the context does
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case dbfile.PrimaryCode(err) == dbfile.CodeBusy:
+		return fmt.Errorf("nothing was changed, because another program held the lock for more than %s, as the service does "+
+			"during an import: try again afterwards", dbfile.BusyTimeout)
+	}
+	shown, _ := sqliteDialect{}.classify(err)
+	return shown
 }

@@ -87,9 +87,6 @@ func mayWrite(path string) error {
 // trying makes a copy of the whole file beside it: VACUUM INTO reads one moment, and holds up no write. A copy in memory, or
 // of the table alone, would take memory in proportion to the users.
 func (s *sqlitePool) trying(ctx context.Context, run func(tx *gorm.DB) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
 	directory, name := filepath.Split(s.path)
 	size, wal, _ := s.measure(ctx)
 	if free, err := dbfile.FreeBytes(directory); err == nil && free < 2*(size+wal) {
@@ -110,9 +107,6 @@ func (s *sqlitePool) trying(ctx context.Context, run func(tx *gorm.DB) error) er
 		if err == nil {
 			err = db.Transaction(func(tx *gorm.DB) error { return run(tx.WithContext(ctx)) })
 		}
-	}
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
 	}
 	return err
 }
