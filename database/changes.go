@@ -103,10 +103,8 @@ type feed struct {
 	from    string   // is true of those from the one with @xid and @seq on
 }
 
-// by returns the keys in a direction.
 func (f feed) by(order order) string { return strings.Join(f.keys, order.word+", ") + order.word }
 
-// entry is the columns of an entry.
 func (f feed) entry() string {
 	return `users_changes.seq, op, user_id, at, "by", request, before, after, ` + f.xid + " AS xid"
 }
@@ -286,7 +284,6 @@ func BeginEpoch(db *gorm.DB) error {
 	return db.Transaction(beginEpoch)
 }
 
-// followEvery is how often those who wait look for changes.
 const followEvery = 50 * time.Millisecond
 
 // AwaitChanges returns when there may be entries after a cursor. However many wait, the newest cursor is read once for all.

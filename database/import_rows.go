@@ -34,7 +34,6 @@ func (i *fileImport) store(rows []ImportRow) (err error) {
 	return i.recordChunk()
 }
 
-// storeEach stores rows one after another.
 func (i *fileImport) storeEach(rows []ImportRow) error {
 	for at := range rows {
 		row := rows[at : at+1]

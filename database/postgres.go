@@ -65,20 +65,14 @@ const (
 	minConnections = 4
 )
 
-// openPostgres connects to the database, and makes the tables that are missing.
 func openPostgres(ctx context.Context, d Location, ended context.Context) (opened storage, err error) {
 	p, err := connectPostgres(ctx, d, ended)
 	if err != nil {
 		return opened, err
 	}
-	help := ""
-	if opened.table, err = p.prepare(ctx, d); sqlState(err) == codeNoRight || troubleOf(err) == locked {
-		help = ": let the owner of users run `users-api changes restart` once, with a DATABASE_URL of its own, and look that " +
-			"nothing holds users locked"
-	}
-	if err != nil {
+	if opened.table, err = p.prepare(ctx, d); err != nil {
 		_ = p.close(ctx) // it only waits for connections
-		return opened, p.explain(err, help)
+		return opened, p.explain(err)
 	}
 	opened.pool, opened.dialect, opened.commits, opened.batchTime = p, p.dialect, p.commits, batchTimeout
 	opened.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)                // others read and write meanwhile

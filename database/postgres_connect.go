@@ -53,7 +53,7 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	p.busy = semaphore.NewWeighted(int64(config.MaxConns - 1))
 	p.writing = semaphore.NewWeighted(int64(min(config.MaxConns*3/4, config.MaxConns-2)))
 	if p.pool, err = pgxpool.NewWithConfig(p.ended, config); err != nil {
-		return nil, p.explain(err, "")
+		return nil, p.explain(err)
 	}
 	dialector := postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)
 	p.db, err = gorm.Open(postgresDialector{dialector}, &gorm.Config{
@@ -69,7 +69,7 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	}
 	if err != nil {
 		_ = p.close(ctx) // it only waits for connections
-		return nil, p.explain(err, "")
+		return nil, p.explain(err)
 	}
 	return p, nil
 }

@@ -204,7 +204,6 @@ func reason(err error) string {
 	return "the connection to the PostgreSQL server was lost"
 }
 
-// isUntrusted reports whether the server's certificate was refused.
 func isUntrusted(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted
@@ -221,9 +220,8 @@ func isTransient(err error) bool {
 	return troubleOf(err).isConnections() && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
-// explain turns an error at startup, or of a command, into a line that says what to do: what the caller knows, or else what
-// helps in general.
-func (p *postgresPool) explain(err error, help string) error {
+// explain turns an error at startup, or of a command, into a line that says what to do.
+func (p *postgresPool) explain(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	_, isStorage := errors.AsType[*models.StorageError](err)
 	if err == nil || isUnknown(err) || errors.Is(err, context.Canceled) {
@@ -238,19 +236,17 @@ func (p *postgresPool) explain(err error, help string) error {
 		why = reason(err)
 	}
 	switch code := sqlState(err); {
-	case help != "":
-		why += help
 	case isUntrusted(err):
 		why += ": name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate " +
 			"has it"
 	case isAway:
 		why += ": check that the server runs, and that DATABASE_URL names the right hosts and ports: the primary, or all hosts, " +
 			"separated by commas"
-	case code == codeNoRight:
-		why += fmt.Sprintf(": name the owner of the table in DATABASE_URL; or as the owner, run "+
+	case code == codeNoRight, code == codeLocked:
+		why += fmt.Sprintf(": let the owner of users run `users-api changes restart` once, with a DATABASE_URL of its own, and look "+
+			"that nothing holds users locked; or name the owner of the table in DATABASE_URL, or as the owner, run "+
 			"`GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, `GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, "+
-			"where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s` and `users-api changes restart`, which "+
-			"gives it users_changes", p.address.database, p.address.username)
+			"where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", p.address.database, p.address.username)
 	case code == codeNoTable:
 		why += ": start the service, which creates the table with the columns that USER_FIELDS names"
 	case class(code) == "28":

@@ -13,11 +13,6 @@ import (
 	"users-api/models"
 )
 
-// isNotEmpty is true of the index i if it has the values of the column a that are not empty. The server writes brackets
-// and types into its condition, more of them if the column is a varchar, and quotes if its settings say so.
-const isNotEmpty = `replace(translate(pg_get_expr(i.indpred, i.indrelid), '()"', ''), '::text', '')
-	= a.attname || ' <> '''''`
-
 // expectServer returns an error if the server or the database is not one that can be served, and logs what makes an
 // acknowledged write less durable than it should be.
 func (p *postgresPool) expectServer(ctx context.Context) error {
@@ -82,11 +77,14 @@ func (postgresDialect) accepts(typeName string, isTime bool) (fits bool, types s
 	return typeName == "text" || typeName == "character varying", "text or varchar"
 }
 
+// uniqueColumns: the server writes brackets and types into the condition of an index of the values that are not empty, more of
+// them if the column is a varchar, and quotes if its settings say so.
 func (postgresDialect) uniqueColumns() string {
 	return `SELECT DISTINCT a.attname AS name, i.indkey[0] = 0 AS ignores_case
 		FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = i.indrelid
 		WHERE i.indrelid = to_regclass('users') AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indnkeyatts = 1
-			AND (i.indkey[0] = a.attnum AND (i.indpred IS NULL OR ` + isNotEmpty + `)
+			AND (i.indkey[0] = a.attnum AND (i.indpred IS NULL
+					OR replace(translate(pg_get_expr(i.indpred, i.indrelid), '()"', ''), '::text', '') = a.attname || ' <> ''''')
 				OR a.attname = 'email' AND i.indkey[0] = 0 AND i.indpred IS NULL AND index.relname = 'users_email_nocase')`
 }
 
@@ -116,7 +114,7 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !troubleOf(err).isConnections():
 			return cmp.Or(ctx.Err(), err)
 		case !isBusy:
-			return p.explain(err, "")
+			return p.explain(err)
 		case time.Until(until) < time.Second:
 			return fmt.Errorf("nothing was changed, because another program was using users for %s "+
 				"(pg_stat_activity shows which): try again when it has ended", schemaTimeout)
@@ -181,7 +179,7 @@ func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) er
 			p.logger.Warn("an unfinished index of searches may be left: run the command again", "error", failed)
 		}
 	}
-	return p.explain(err, "")
+	return p.explain(err)
 }
 
 // isSearchIndex is true of the index i if indexSearch has made it: one of trigrams, with the name of a column.

@@ -156,7 +156,6 @@ func (u *Users) sortKey(column string) clause.Expr {
 	return clause.Expr{SQL: "coalesce('2' || ?, '1' || " + unfit + ", '')", Vars: []any{u.ordered(field)}}
 }
 
-// read runs statements that look at few users.
 func (u *Users) read(ctx context.Context, run func(db *gorm.DB) error) error {
 	if b := batchOf(ctx); b != nil {
 		return u.storageError(ctx, run(b.tx))
@@ -164,7 +163,6 @@ func (u *Users) read(ctx context.Context, run func(db *gorm.DB) error) error {
 	return u.storageError(ctx, u.pool.read(ctx, run))
 }
 
-// snapshot runs statements that see one moment.
 func (u *Users) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
 	if b := batchOf(ctx); b != nil {
 		return u.storageError(ctx, run(b.tx))

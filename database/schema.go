@@ -101,7 +101,6 @@ func (d Location) prepare(tx *gorm.DB, dialect dialect) (t table, err error) {
 	return t, err
 }
 
-// addToEmpty adds the columns of fields to a table without a single user.
 func (d Location) addToEmpty(tx *gorm.DB, dialect dialect, t table) error {
 	var users []int64
 	if err := tx.Model(&models.User{}).Limit(1).Pluck("id", &users).Error; err != nil || len(users) > 0 {
@@ -277,7 +276,6 @@ func (d Location) changeSchema(ctx context.Context, change func(tx *gorm.DB, dia
 	return d.changeSQLite(ctx, looked)
 }
 
-// onPostgres calls run with connections of its own.
 func (d Location) onPostgres(ctx context.Context, run func(p *postgresPool) error) error {
 	ended, endAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAll()

@@ -193,21 +193,12 @@ func (s *sqlitePool) connect(name string) (err error) {
 	if err = cmp.Or(failed[:]...); err != nil {
 		return fmt.Errorf("cannot look at its files: %w", err)
 	}
-	go s.watch()
-	return nil
-}
-
-// watch looks at the names of the files once a second: an idle service, too, must notice that another has taken them.
-func (s *sqlitePool) watch() {
-	for ticks := time.NewTicker(time.Second); ; {
-		select {
-		case <-s.ended.Done():
-			ticks.Stop()
-			return
-		case <-ticks.C:
+	go func() { // an idle service, too, must notice that another has taken them
+		for sleep(s.ended, time.Second) == nil {
+			_ = s.checkFiles()
 		}
-		_ = s.checkFiles()
-	}
+	}()
+	return nil
 }
 
 // write lets the writes that wait share a transaction, which is that of share.

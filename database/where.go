@@ -10,7 +10,6 @@ import (
 	"users-api/models"
 )
 
-// matching selects the users who match a query.
 func (u *Users) matching(db *gorm.DB, query models.Query) *gorm.DB {
 	matching := db.Model(&models.User{})
 	if u.table.indexed {

@@ -164,7 +164,6 @@ func (u *Users) lockIfAllowed(tx *gorm.DB, who Who, lock clause.Locking, allow m
 	return user, err
 }
 
-// newUser returns a user who is created now.
 func (u *Users) newUser(profile models.Profile) models.User {
 	user := models.User{Profile: profile, CreatedAt: time.Now().UTC().Format(time.DateTime)}
 	u.setTimes(&user.Profile)

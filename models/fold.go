@@ -12,7 +12,7 @@ import (
 // Fold returns a text as searches and sorted lists compare it: in lower case, without accents, and with the letters of
 // [Undecomposed] as people type them without their keyboard. Folded again it stays the same. What is no UTF-8 stays.
 //
-// Both databases do the same: SQLite calls this, and database/postgres_fold.go says it in PostgreSQL's words. A text with
+// Both databases do the same: SQLite calls this, and database/postgres_dialect.go says it in PostgreSQL's words. A text with
 // one of [LaterCharacters] has only its ASCII letters folded.
 func Fold(text string) string {
 	isASCII := !strings.ContainsFunc(text, func(char rune) bool { return char >= utf8.RuneSelf })
