@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -41,13 +40,10 @@ func (t *TempFiles) Clear() error {
 // New returns an empty file for what a client brings, which loses its name at once: a kill leaves none.
 func (t *TempFiles) New() (*TempFile, error) {
 	file, err := os.CreateTemp(filepath.Dir(t.prefix), filepath.Base(t.prefix)) // only for this user
-	if err == nil && runtime.GOOS != "windows" {                                // which does not remove an open file
-		err = os.RemoveAll(file.Name())
-	}
 	if err != nil {
-		_ = file.Close() // of no file, if there is none
 		return nil, tempFileError(err)
 	}
+	_ = os.Remove(file.Name()) // Windows does not remove an open file: Close does
 	return &TempFile{ReadSeeker: file, of: t, file: file}, nil
 }
 
@@ -97,9 +93,7 @@ func (f *TempFile) Write(data []byte) (int, error) {
 func (f *TempFile) Close() {
 	f.grow(-f.size)
 	_ = f.file.Close() // its content is no longer needed
-	if runtime.GOOS == "windows" {
-		_ = os.RemoveAll(f.file.Name())
-	}
+	_ = os.Remove(f.file.Name())
 }
 
 // tempFileError says what failed, without the name of the file, because the file cannot be found under it.
