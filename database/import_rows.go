@@ -153,20 +153,18 @@ func (i *fileImport) try(rows []ImportRow) error {
 	done.Emptied, refused.Listed = maps.Clone(done.Emptied), slices.Clone(refused.Listed)
 	holders := maps.Clone(i.holders)
 	meant, changed := i.plan(rows, holders)
-	if len(changed) > 0 {
-		if err := i.tx.Exec("SAVEPOINT one").Error; err != nil {
+	if err := i.tx.Exec("SAVEPOINT one").Error; err != nil {
+		return recordError{err}
+	}
+	if err := i.carryOut(changed); err != nil {
+		i.done, i.refused, i.entries = done, refused, entries
+		if i.tx.Exec("ROLLBACK TO SAVEPOINT one; RELEASE SAVEPOINT one").Error != nil {
 			return recordError{err}
 		}
-		if err := i.carryOut(changed); err != nil {
-			i.done, i.refused, i.entries = done, refused, entries
-			if i.tx.Exec("ROLLBACK TO SAVEPOINT one; RELEASE SAVEPOINT one").Error != nil {
-				return recordError{err}
-			}
-			return err
-		}
-		if err := i.tx.Exec("RELEASE SAVEPOINT one").Error; err != nil {
-			return recordError{err}
-		}
+		return err
+	}
+	if err := i.tx.Exec("RELEASE SAVEPOINT one").Error; err != nil {
+		return recordError{err}
 	}
 	for email, one := range meant {
 		i.users[email] = one.User
@@ -262,57 +260,42 @@ func (i *fileImport) update(one *person, row *ImportRow, email string, holders h
 }
 
 // carryOut stores people in their order. Those who follow one another and are new, or are not, are stored together: up to 80
-// in a statement, and 266 on PostgreSQL.
+// in a statement, and 266 on PostgreSQL. Who exists is stored as a whole by the id, which the transaction has locked.
 func (i *fileImport) carryOut(people []*person) error {
+	byID := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns(i.fields.Names())}
 	for len(people) > 0 {
-		run := 1
-		for run < len(people) && (people[run].ID == 0) == (people[0].ID == 0) {
-			run++
-		}
-		store := i.change
-		if people[0].ID == 0 {
-			store = i.create
-		}
-		if err := store(people[:run]); err != nil {
-			return err
+		var users []*models.User
+		areNew, run := people[0].ID == 0, 0
+		for ; run < len(people) && (people[run].ID == 0) == areNew; run++ {
+			one := people[run]
+			after := models.Values{Given: i.fields.All() &^ i.fields.TimeSet(), Profile: one.Profile}
+			switch differing := i.fields.Differing(&after, &one.before); {
+			case areNew:
+				users = append(users, &one.User)
+			case differing != 0: // a later row may have put back what one was
+				users = append(users, &one.User)
+				i.entries = append(i.entries, i.changed(one.ID, differing, &one.before, &one.Profile)...)
+			}
 		}
 		people = people[run:]
-	}
-	return nil
-}
-
-func (i *fileImport) create(people []*person) error {
-	var users []*models.User
-	for _, one := range people {
-		users = append(users, &one.User)
-	}
-	batches := i.tx.Clauses(returnID).CreateInBatches(users, i.dialect.maxParameters()/(len(i.fields)+1))
-	if err := effect(batches, len(users)); err != nil {
-		return err
-	}
-	for _, user := range users {
-		i.seen.add(user.ID)
-		i.entries = append(i.entries, created(user.ID)...)
-	}
-	return nil
-}
-
-// change stores whole users by their ids, which the transaction has locked. A later row may have put back what one was.
-func (i *fileImport) change(people []*person) error {
-	var users []*models.User
-	for _, one := range people {
-		after := models.Values{Given: i.fields.All() &^ i.fields.TimeSet(), Profile: one.Profile}
-		if differing := i.fields.Differing(&after, &one.before); differing != 0 {
-			users = append(users, &one.User)
-			i.entries = append(i.entries, i.changed(one.ID, differing, &one.before, &one.Profile)...)
+		tx := i.tx.Clauses(returnID)
+		if !areNew {
+			tx = i.tx.Clauses(byID).Omit("created_at")
+		}
+		if len(users) > 0 {
+			done := tx.CreateInBatches(users, i.dialect.maxParameters()/(len(i.fields)+1))
+			if err := effect(done, len(users)); err != nil {
+				return err
+			}
+		}
+		for _, user := range users {
+			if areNew {
+				i.seen.add(user.ID)
+				i.entries = append(i.entries, created(user.ID)...)
+			}
 		}
 	}
-	if len(users) == 0 {
-		return nil
-	}
-	byID := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns(i.fields.Names())}
-	batches := i.tx.Clauses(byID).Omit("created_at").CreateInBatches(users, i.dialect.maxParameters()/(len(i.fields)+1))
-	return effect(batches, len(users))
+	return nil
 }
 
 // recordChunk records what a chunk has done. Of too many creations one entry takes the place, in the end.
