@@ -120,9 +120,8 @@ func (sqliteDialect) earlier() string {
 func (sqliteDialect) createChanges(tx *gorm.DB) error { return tx.AutoMigrate(&models.Change{}) }
 
 func (sqliteDialect) beginEpoch(tx *gorm.DB, anew bool) error {
-	var begun int64
-	err := tx.Model(&models.Change{}).Where("seq = 0").Count(&begun).Error
-	if err == nil && (begun == 0 || anew) {
+	_, _, err := begin(tx)
+	if errors.Is(err, models.ErrCursorGone) || err == nil && anew {
 		err = beginEpoch(tx)
 	}
 	return err
