@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,8 +23,7 @@ type postgresDialect struct{ folded string } // see [postgresPool.findFold]
 
 func (postgresDialect) endsTransaction(_ *gorm.DB, err error) bool {
 	trouble := troubleOf(err)
-	_, isRecord := errors.AsType[recordError](err)
-	return isRecord || sqlState(err) != "" && trouble != refused && trouble != locked || trouble.isConnections()
+	return trouble == aborted || trouble.isConnections()
 }
 
 func (postgresDialect) holds(text string) bool {
