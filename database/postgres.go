@@ -65,19 +65,19 @@ const (
 	minConnections = 4
 )
 
-func openPostgres(ctx context.Context, d Location, ended context.Context) (opened storage, err error) {
-	p, err := connectPostgres(ctx, d, ended)
+// openPostgres connects to the database, and makes the tables that are missing. It returns how many searches can run at once.
+func (u *Users) openPostgres(ctx context.Context, d Location) (searchers int, err error) {
+	p, err := connectPostgres(ctx, d, u.ended)
 	if err != nil {
-		return opened, err
+		return 0, err
 	}
-	if opened.table, err = p.prepare(ctx, d); err != nil {
+	if u.table, err = p.prepare(ctx, d); err != nil {
 		_ = p.close(ctx) // it only waits for connections
-		return opened, p.explain(err)
+		return 0, p.explain(err)
 	}
-	opened.pool, opened.dialect, opened.commits, opened.batchTime = p, p.dialect, p.commits, batchTimeout
-	opened.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)                // others read and write meanwhile
-	opened.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
-	return opened, nil
+	u.pool, u.dialect, u.commits, u.batchTime = p, p.dialect, p.commits, batchTimeout
+	u.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
+	return min(3, int(p.pool.Config().MaxConns)/2-1), nil                  // others read and write meanwhile
 }
 
 func (p *postgresPool) read(ctx context.Context, run func(db *gorm.DB) error) error {

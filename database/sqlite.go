@@ -63,11 +63,12 @@ func pragmas(busyTimeout time.Duration) []string {
 	}
 }
 
-// openSQLite opens the database file, and creates the directory, the file and the table if they are missing.
-func openSQLite(ctx context.Context, d Location, ended context.Context) (opened storage, err error) {
+// openSQLite opens the database file, and creates the directory, the file and the table if they are missing. It returns how
+// many searches can run at once.
+func (u *Users) openSQLite(ctx context.Context, d Location) (searchers int, err error) {
 	if err = dbfile.MakeDirectory(filepath.Dir(d.Path), 0o700); err != nil {
 		const help = "cannot make the data directory: %w; make it by hand, or set DATA_DIR to another"
-		return opened, fmt.Errorf(help, err)
+		return 0, fmt.Errorf(help, err)
 	}
 	file, made := os.OpenFile(d.Path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives the files beside it the same mode
 	if made == nil {
@@ -78,44 +79,41 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 		err = dbfile.SetAsideForeignWAL(path, d.Logger)
 	}
 	if err != nil {
-		return opened, err
+		return 0, err
 	}
-	s := &sqlitePool{path: path, fields: d.Fields, ended: ended, commits: newCommits(), replaced: make(chan struct{}),
+	s := &sqlitePool{path: path, fields: d.Fields, ended: u.ended, commits: newCommits(), replaced: make(chan struct{}),
 		writeLock: make(chan struct{}, 1)}
 	s.group = groupcommit.Group[*gorm.DB, models.Change]{
 		Transact: s.share, IsBroken: spoilsOthers, Patience: dbfile.BusyTimeout,
 		Committed: func(writes int) { s.commits.Observe(float64(writes)) },
 	}
-	opened = storage{
-		pool: s, dialect: sqliteDialect{}, commits: s.commits, searchers: maxReaders - 1, replaced: s.replaced,
-		batchTime: dbfile.BusyTimeout, // it holds the one writer, and others wait as long
-		Temp:      NewTempFiles(path + spoolName),
-	}
+	u.pool, u.dialect, u.commits, u.replaced, u.Temp = s, sqliteDialect{}, s.commits, s.replaced, NewTempFiles(path+spoolName)
+	u.batchTime = dbfile.BusyTimeout // a batch holds the one writer, and others wait as long
 	defer func() {
 		if err != nil && s.writer != nil {
 			dbfile.Close(s.writer)
 		}
 	}()
-	if opened.table, err = s.prepare(ctx, d); err != nil && ctx.Err() != nil {
-		return opened, fmt.Errorf("stopped while another program held the lock of %s: %w", d.Path, ctx.Err())
+	if u.table, err = s.prepare(ctx, d); err != nil && ctx.Err() != nil {
+		return 0, fmt.Errorf("stopped while another program held the lock of %s: %w", d.Path, ctx.Err())
 	}
 	var left []string
 	if err == nil {
 		left, err = leftOfIndex(s.writer)
 	}
-	if len(left) > 0 && !opened.table.indexed {
+	if len(left) > 0 && !u.table.indexed {
 		d.Logger.Warn("searches look at every user: users_search is another version's, for other fields, or damaged, so that "+
 			"writes fail, too", "help", "run `users-api index-search`, which makes it anew")
 	}
 	if err == nil {
-		if err = opened.Temp.Clear(); err != nil {
+		if err = u.Temp.Clear(); err != nil {
 			err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
 		}
 	}
 	if err == nil {
 		err = s.connect(d.Path)
 	}
-	return opened, dbfile.Explain(d.Path, err)
+	return maxReaders - 1, dbfile.Explain(d.Path, err)
 }
 
 // prepare makes the file a database in WAL mode with the tables of this program, through the writer, and looks at them. It

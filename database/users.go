@@ -47,34 +47,26 @@ func (d Location) String() string {
 // that was complete when it was called. An error is [models.ErrNotFound], the error of a [models.Precondition], the
 // context's, or a [*models.StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
-	storage
-	fields   models.Fields
-	texts    models.Fields // the same without their types
-	columns  []string      // of a user, as every statement reads them
-	keep     time.Duration // of the entries of users_changes; 0 records none
-	closed   atomic.Bool
-	writes   *semaphore.Weighted // held in part by a write under way, and as a whole by the close
-	list     listCache
-	newest   singleflight.Group  // asks for the newest cursor
-	searches *semaphore.Weighted // held by a query that looks at every user
-	reading  *semaphore.Weighted // held before that by one for who may only read: few of these are ever in front of others
-	imports  *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
-	ended    context.Context     // ends all waiting
-	endAll   context.CancelFunc
-}
-
-// storage is an open database of either kind.
-type storage struct {
+	Temp      *TempFiles      // for imports, and for answers that are long
+	replaced  <-chan struct{} // closed once the database file was found removed or replaced; nil on a server
 	pool      pool
 	dialect   dialect
 	table     table
+	fields    models.Fields
+	texts     models.Fields        // the same without their types
+	columns   []string             // of a user, as every statement reads them
+	keep      time.Duration        // of the entries of users_changes; 0 records none
 	commits   prometheus.Histogram // how many writes shared each
-	searchers int                  // how many searches can run at once
 	batchTime time.Duration        // how long a batch may take
-	// Temp is for imports, and for answers that are long.
-	Temp *TempFiles
-	// replaced is closed once the database file was found removed or replaced; nil on a server.
-	replaced <-chan struct{}
+	closed    atomic.Bool
+	writes    *semaphore.Weighted // held in part by a write under way, and as a whole by the close
+	list      listCache
+	newest    singleflight.Group  // asks for the newest cursor
+	searches  *semaphore.Weighted // held by a query that looks at every user
+	reading   *semaphore.Weighted // held before that by one for who may only read: few of these are ever in front of others
+	imports   *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
+	ended     context.Context     // ends all waiting
+	endAll    context.CancelFunc
 }
 
 // pool is the connections to a database. It begins and ends transactions, and knows what was committed.
@@ -166,12 +158,12 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 		writes: semaphore.NewWeighted(allWrites), imports: semaphore.NewWeighted(1),
 	}
 	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
-	open := openSQLite
+	open := u.openSQLite
 	if d.URL != "" {
-		open = openPostgres
+		open = u.openPostgres
 	}
-	var err error
-	if u.storage, err = open(ctx, d, u.ended); err != nil {
+	searchers, err := open(ctx, d)
+	if err != nil {
 		u.endAll()
 		return nil, err
 	}
@@ -182,7 +174,7 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 		}
 		u.columns = append(u.columns, column)
 	}
-	searchers := min(u.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
+	searchers = min(searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
 	u.searches, u.reading = semaphore.NewWeighted(int64(searchers)), semaphore.NewWeighted(int64(searchers))
 	return u, nil
 }
