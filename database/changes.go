@@ -87,7 +87,8 @@ func storeEntries(tx *gorm.DB, dialect dialect, entries []models.Change) error {
 func created(id int64) []models.Change { return []models.Change{{Op: models.OpCreated, UserID: &id}} }
 
 func (u *Users) changed(id int64, fields models.FieldSet, before, after *models.Profile) []models.Change {
-	return []models.Change{{Op: models.OpChanged, UserID: &id, Before: u.texts.JSON(fields, before), After: u.texts.JSON(fields, after)}}
+	was, is := u.texts.JSON(fields, before), u.texts.JSON(fields, after)
+	return []models.Change{{Op: models.OpChanged, UserID: &id, Before: was, After: is}}
 }
 
 func (u *Users) deleted(user *models.User) []models.Change {
