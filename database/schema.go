@@ -134,10 +134,12 @@ func (d Location) prepareChanges(tx *gorm.DB, dialect dialect, restart bool) err
 	err := tx.Raw(dialect.earlier()).Scan(&earlier).Error
 	if err == nil && len(earlier) > 0 {
 		err = tx.Exec("DROP " + strings.Join(earlier, "; DROP ")).Error
-		d.Logger.Info("what an earlier version has made was removed", "from", "users", "removed", strings.Join(earlier, ", "))
 	}
 	if err != nil {
 		return err
+	}
+	if len(earlier) > 0 {
+		d.Logger.Info("what an earlier version has made was removed", "from", "users", "removed", strings.Join(earlier, ", "))
 	}
 	columns, err := columnsOf(tx, dialect, models.Change{}.TableName())
 	records := d.KeepChanges > 0 || restart
