@@ -12,7 +12,8 @@ import (
 )
 
 // store stores a chunk of rows, and does what the options say with those whose user exists. It tries all of them together;
-// if the database refuses that, one after another, so that only the rows that are to blame are refused.
+// if the database refuses that, one after another, so that only the rows that are to blame are refused. Then it records what
+// they have done.
 func (i *fileImport) store(rows []ImportRow) (err error) {
 	i.users, i.holders = map[string]models.User{}, holders{}
 	if i.looksUp {
@@ -31,7 +32,24 @@ func (i *fileImport) store(rows []ImportRow) (err error) {
 	if err != nil {
 		return err
 	}
-	return i.recordChunk()
+	entries := i.entries
+	isCreation := func(entry models.Change) bool { return entry.Op == models.OpCreated }
+	if i.entries = nil; i.done.Created > MaxRecorded { // of so many creations one entry takes the place, in the end
+		entries = slices.DeleteFunc(entries, isCreation)
+		for some := range slices.Chunk(i.created, i.dialect.maxParameters()) {
+			if err := i.tx.Delete(&models.Change{}, some).Error; err != nil {
+				return recordError{err}
+			}
+		}
+		i.created = nil
+	}
+	err = i.record(entries)
+	for _, entry := range entries {
+		if entry.Seq > 0 && isCreation(entry) { // where changes are recorded
+			i.created = append(i.created, entry.Seq)
+		}
+	}
+	return err
 }
 
 func (i *fileImport) storeEach(rows []ImportRow) error {
@@ -297,29 +315,6 @@ func (i *fileImport) carryOut(people []*person) error {
 	}
 	return nil
 }
-
-// recordChunk records what a chunk has done. Of too many creations one entry takes the place, in the end.
-func (i *fileImport) recordChunk() error {
-	entries := i.entries
-	if i.entries = nil; i.done.Created > MaxRecorded {
-		entries = slices.DeleteFunc(entries, isCreation)
-		for some := range slices.Chunk(i.created, i.dialect.maxParameters()) {
-			if err := i.tx.Delete(&models.Change{}, some).Error; err != nil {
-				return recordError{err}
-			}
-		}
-		i.created = nil
-	}
-	err := i.record(entries)
-	for _, entry := range entries {
-		if entry.Seq > 0 && isCreation(entry) { // where changes are recorded
-			i.created = append(i.created, entry.Seq)
-		}
-	}
-	return err
-}
-
-func isCreation(entry models.Change) bool { return entry.Op == models.OpCreated }
 
 // findNeeds finds the rows with what listed rows need.
 func (i *fileImport) findNeeds(rows iter.Seq2[ImportRow, error]) error {

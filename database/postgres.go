@@ -65,13 +65,21 @@ const (
 	minConnections = 4
 )
 
-// openPostgres connects to the database, and makes the tables that are missing. It returns how many searches can run at once.
+// openPostgres connects to the database, and makes the tables that are missing, in one transaction, which processes that start
+// at once take in turn: if two create a table at once, PostgreSQL refuses one of them midway. It returns how many searches can
+// run at once.
 func (u *Users) openPostgres(ctx context.Context, d Location) (searchers int, err error) {
 	p, err := connectPostgres(ctx, d, u.ended)
 	if err != nil {
 		return 0, err
 	}
-	if u.table, err = p.prepare(ctx, d); err != nil {
+	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; %sSET LOCAL lock_timeout = 0; "+
+		"SELECT pg_advisory_xact_lock(%d); SET LOCAL lock_timeout = %d", p.address.noLimit, createLock, answerTimeout.Milliseconds())
+	err = p.attempt(ctx, time.Now().Add(searchTimeout), context.DeadlineExceeded, begin, func(tx *gorm.DB) (err error) {
+		u.table, err = d.prepare(tx, p.dialect)
+		return err
+	})
+	if err != nil {
 		_ = p.close(ctx) // it only waits for connections
 		return 0, p.explain(err)
 	}

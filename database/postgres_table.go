@@ -45,18 +45,6 @@ func (p *postgresPool) expectServer(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the tables that are missing in one transaction, which processes that start at once take in turn: if two
-// create a table at once, PostgreSQL refuses one of them midway.
-func (p *postgresPool) prepare(ctx context.Context, d Location) (t table, err error) {
-	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; %sSET LOCAL lock_timeout = 0; "+
-		"SELECT pg_advisory_xact_lock(%d); SET LOCAL lock_timeout = %d", p.address.noLimit, createLock, answerTimeout.Milliseconds())
-	err = p.attempt(ctx, time.Now().Add(searchTimeout), context.DeadlineExceeded, begin, func(tx *gorm.DB) (err error) {
-		t, err = d.prepare(tx, p.dialect)
-		return err
-	})
-	return t, err
-}
-
 func (postgresDialect) kindOfUsers() string {
 	return `SELECT c.relkind = 'r', EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
 			WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnatts = 1 AND a.attname = 'id'
