@@ -38,25 +38,6 @@ func init() {
 	databases, atEnd = append(databases, postgres), append(atEnd, postgresql.End)
 }
 
-// begin begins a transaction of another program.
-func begin(t testing.TB, s *storage, statements ...string) *sql.Tx {
-	t.Helper()
-	tx, err := s.other(t, s.at).Begin()
-	program.Must(t, err)
-	for _, statement := range statements {
-		_, err := tx.Exec(statement)
-		program.Must(t, err)
-	}
-	return tx
-}
-
-// await waits until a condition holds for the sessions of a database that are of the program.
-func await(t testing.TB, url, condition string) {
-	t.Helper()
-	query := "SELECT (" + condition + ")::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'users-api'"
-	program.WaitFor(t, condition, func() bool { return postgresql.Ask(t, url, query) == "true" })
-}
-
 func TestLostConnectionsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	s := postgres.open(t)
@@ -87,7 +68,11 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 				fmt.Sprintf(limit, databaseName, "idle_in_transaction_session_timeout"))
 			s := postgres.openAt(t, database.Location{URL: as(direct)}, plain())
 			unlimited := direct + "?idle_session_timeout=0" // a busy machine may take long between two messages
-			awaitIdle := func() { await(t, unlimited, "coalesce(min(now() - state_change), '1h') > '1500ms'") }
+			const idle = `SELECT (coalesce(min(now() - state_change), '1h') > '1500ms')::text FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'users-api'`
+			awaitIdle := func() {
+				program.WaitFor(t, "all are idle", func() bool { return postgresql.Ask(t, unlimited, idle) == "true" })
+			}
 			id := s.create(t, "ada")
 			awaitIdle()
 			if _, err := s.Get(ctx, database.Who{ID: id}); err != nil {
@@ -115,9 +100,8 @@ func TestARowThatIsReferredToHoldsUpNoChange(t *testing.T) {
 	t.Parallel()
 	s := postgres.open(t)
 	id := s.create(t, "ada")
-	_, err := s.other(t, s.at).Exec("CREATE TABLE orders (buyer bigint REFERENCES users)")
-	program.Must(t, err)
-	open := begin(t, s, fmt.Sprintf("INSERT INTO orders VALUES (%d)", id))
+	postgresql.SQL(t, s.at.URL, "CREATE TABLE orders (buyer bigint REFERENCES users)")
+	end := postgresql.Hold(t, s.at.URL, fmt.Sprintf("INSERT INTO orders VALUES (%d)", id))
 	for name, allow := range map[string]models.Precondition{"a change": nil, "a change with a precondition": all} {
 		if _, err := s.Change(ctx, database.Who{ID: id}, values(s.fields, "name", name), allow); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -129,6 +113,6 @@ func TestARowThatIsReferredToHoldsUpNoChange(t *testing.T) {
 	if failed := refusal(s.remove(id)); failed == nil || failed.Meaning != "locked" {
 		t.Errorf("a deletion is refused with %#v", failed)
 	}
-	program.Must(t, open.Rollback())
+	end()
 	program.Must(t, s.remove(id))
 }

@@ -12,29 +12,20 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"users-api/database/dbfile"
 	"users-api/tests/program"
 )
-
-// open opens a database until the end of the test, and makes a table.
-func open(t testing.TB) (path string, db *gorm.DB) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "users of #1?%41.db")
-	program.WriteFile(t, path, "")
-	db, err := dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)", "synchronous(OFF)")
-	program.Must(t, err)
-	t.Cleanup(func() { dbfile.Close(db) })
-	program.Must(t, db.Exec("CREATE TABLE users (id INTEGER PRIMARY KEY)").Error)
-	return path, db
-}
 
 // A service may start after a restore has left WAL mode, and before it has the lock. In WAL mode, an exclusive transaction
 // does not keep readers out. It takes many starts until one comes at that moment.
 func TestADatabaseOnWhichAServiceStartsIsNotTakenAlone(t *testing.T) {
 	t.Parallel()
-	path, service := open(t)
+	path := filepath.Join(t.TempDir(), "users of #1?%41.db")
+	program.WriteFile(t, path, "")
+	service, err := dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)", "synchronous(OFF)")
+	program.Must(t, err)
+	defer dbfile.Close(service)
+	program.Must(t, service.Exec("CREATE TABLE users (id INTEGER PRIMARY KEY)").Error)
 	reads := strings.Repeat("SELECT count(*) FROM users;", 3)
 	var starts atomic.Int64
 	var done atomic.Bool

@@ -130,23 +130,8 @@ func TestWritesShareACommitAndHaveOutcomesOfTheirOwn(t *testing.T) {
 }
 
 func TestWhoGoesTakesNobodyWithIt(t *testing.T) {
-	inBubble(t, "who leaves before its transaction begins writes nothing", leavingBefore)
 	inBubble(t, "who leaves while it leads", leavingLeader)
 	inBubble(t, "a panic", panicking)
-}
-
-func leavingBefore(t *testing.T, l *log) {
-	leaving, leave := context.WithCancel(t.Context())
-	leave()
-	outcomes := l.together(t, writing("a", nil), func(*tx) ([]string, error) {
-		if err := l.Do(leaving, writing("never", nil)); !errors.Is(err, context.Canceled) {
-			t.Errorf("who leaves is told %v", err)
-		}
-		return nil, nil
-	})
-	if outcomes[0] != nil || outcomes[1] != nil || fmt.Sprint(l.texts) != "[a]" {
-		t.Errorf("%v, stored are %v", outcomes, l.texts)
-	}
 }
 
 // An import may hold up the one that leads for longer than the others' patience.

@@ -30,6 +30,7 @@ func TestManyProcessesOnOneDatabase(t *testing.T) {
 	settings := same(processes, database(t))
 	settings[0] = append(settings[0], "LIST_MEMORY_MIB=0") // it reads each list while it sends it
 	s := newSetup(t, settings...)
+	s.follow()
 	s.run(none, killed, paused)
 }
 
@@ -37,13 +38,6 @@ func TestAnotherProgramBesideTheService(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, same(processes, database(t))...)
 	s.other = (&otherProgram{t: t, other: program.OpenOther(t, s.places[0].Load().DatabasePath())}).ask
-	s.run(none, killed, paused)
-}
-
-func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
-	t.Parallel()
-	s := newSetup(t, same(processes, database(t))...)
-	s.follow()
 	s.run(none, killed, paused)
 }
 
