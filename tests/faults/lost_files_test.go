@@ -94,7 +94,7 @@ func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *te
 	stopped := func(_, path string) error { return copied(path+".of-before", path) }
 	for name, test := range map[string]struct {
 		put    func(backup, path string) error
-		first  string // a command, before a start; BACKUP is the file, and NEW a name beside it
+		first  string // a command, before a start; BACKUP is the file
 		starts int
 		found  []string
 	}{
@@ -104,7 +104,6 @@ func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *te
 		"four starts at once":        {copied, "", 4, []string{"Ada"}},
 		"four starts on no database": {func(_, path string) error { return os.Remove(path) }, "", 4, nil},
 		"an empty file":              {func(_, path string) error { return os.Truncate(path, 0) }, "", 1, nil},
-		"a backup":                   {copied, "backup NEW", 1, []string{"Ada"}},
 		"a restore":                  {copied, "restore BACKUP", 1, []string{"Ada"}},
 		"a change of the schema":     {copied, "add-field room", 1, []string{"Ada"}},
 	} {
@@ -121,16 +120,11 @@ func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *te
 			other.Close()
 			p.Kill(t)
 			program.Must(t, test.put(backup, p.DatabasePath()))
-			made, said := []string{p.DatabasePath()}, ""
+			said := ""
 			if test.first != "" {
-				command := strings.NewReplacer("BACKUP", backup, "NEW", backup+"2").Replace(test.first)
-				done := program.RunCommand(t, p.DataDir, nil, strings.Fields(command)...)
+				done := program.RunCommand(t, p.DataDir, nil, strings.Fields(strings.Replace(test.first, "BACKUP", backup, 1))...)
 				done.MustSucceed(t)
 				said = done.Stderr
-				others, err := filepath.Glob(backup + "2")
-				kept, err2 := filepath.Glob(p.DatabasePath() + ".replaced-*")
-				program.Must(t, errors.Join(err, err2))
-				made = slices.Concat(made, others, kept)
 			}
 			var all []*program.Program
 			for range test.starts {
@@ -148,13 +142,7 @@ func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *te
 				again.ExpectUsers(t, append(slices.Clone(test.found), "Alan")...)
 				again.Stop(t)
 			}
-			for _, path := range made[1:] {
-				again, _ := program.ServeCopy(t, path)
-				again.ExpectUsers(t, test.found...)
-			}
-			for _, path := range made {
-				program.ExpectIntact(t, path)
-			}
+			program.ExpectIntact(t, p.DatabasePath())
 			aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*")
 			if len(aside) != 1 || err != nil || strings.Count(said, "of another database") != 1 || !strings.Contains(said, aside[0]) {
 				t.Errorf("set aside are %q, %v, and said is:\n%s", aside, err, said)
@@ -168,10 +156,10 @@ func TestAStartInADirectoryItCannotWriteSaysWhatHelps(t *testing.T) {
 	program.NeedsFile(t, program.Files)
 	program.NeedsRoot(t)
 	for name, prepare := range map[string]func(directory string) error{
-		"a read-only directory":                func(directory string) error { return os.Chmod(directory, 0o555) },
-		"a directory of another user":          func(string) error { return nil },
-		"a database file of another user":      func(d string) error { return foreignFile(d, 0o644) },
-		"a database file that is not writable": func(d string) error { return foreignFile(d, 0o444) },
+		"a directory of another user": func(string) error { return nil },
+		"a database file of another user": func(directory string) error { // an empty file is an empty database
+			return errors.Join(os.Chmod(directory, 0o777), os.WriteFile(filepath.Join(directory, "users.db"), nil, 0o644))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,12 +169,6 @@ func TestAStartInADirectoryItCannotWriteSaysWhatHelps(t *testing.T) {
 			program.ExpectRefusal(t, p, directory, "uid 65534", "chown -R 65534", "permission denied")
 		})
 	}
-}
-
-// foreignFile puts a database file of root into a directory that every user may write.
-func foreignFile(directory string, mode os.FileMode) error {
-	path := filepath.Join(directory, "users.db") // an empty file is an empty database
-	return errors.Join(os.Chmod(directory, 0o777), os.WriteFile(path, nil, 0o644), os.Chmod(path, mode))
 }
 
 func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {

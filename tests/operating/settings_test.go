@@ -98,7 +98,7 @@ func TestAMistypedSettingIsNamedAndItsValueIsNot(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "API_KYE=secret-0123456789")
 	program.Expect(t, "the log", p.Line(t, "variable=API_KYE"), `…level=WARN…"did you mean API_KEY?"…`)
-	_, says, _ := program.Run(t, []string{"DATA_DRI=/secret"}, "index-search")
+	says := program.RunWith(t, []string{"DATA_DRI=/secret"}, nil, "index-search").Stderr
 	program.Expect(t, "a command", says, `…variable=DATA_DRI help="did you mean DATA_DIR?"…`)
 	program.Forbid(t, p.Log()+says, "secret")
 }

@@ -45,10 +45,9 @@ func launch(t testing.TB, folder string, settings ...string) *Server {
 
 func (s *Server) data() string { return filepath.Join(s.folder, "data") }
 
-// StartAgain starts a server that was stopped or killed, on its port. Settings are kept, and may be added.
-func (s *Server) StartAgain(t testing.TB, settings ...string) {
+// StartAgain starts a server that was stopped or killed, on its port.
+func (s *Server) StartAgain(t testing.TB) {
 	t.Helper()
-	s.settings = append(s.settings, settings...)
 	arguments := []string{"-D", s.data(), "-p", fmt.Sprint(s.Port), "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=" + s.folder, "-c", "lc_messages=C", "-c", "wal_keep_size=256MB"}
 	for _, setting := range s.settings {
@@ -206,16 +205,11 @@ func (s *Server) backUp(t testing.TB, standby *Server) {
 	t.Helper()
 	ctx, conn, endSession := connect(t, s.URL("postgres"))
 	defer endSession() // and with it the backup
-	begin, end := "pg_backup_start('standby', true)", "pg_backup_stop(false)"
-	if Ask(t, s.URL("postgres"), "SELECT (current_setting('server_version_num')::int < 150000)::text") == "true" {
-		begin, end = "pg_start_backup('standby', true, false)", "pg_stop_backup(false, false)"
-	}
-	if _, err := conn.Exec(ctx, "SELECT "+begin); err != nil {
-		t.Fatal(err)
-	}
+	_, err := conn.Exec(ctx, "SELECT pg_backup_start('standby', true)")
+	must(t, err)
 	run(t, "cp", "-a", s.data(), standby.folder)
 	var label string
-	must(t, conn.QueryRow(ctx, "SELECT labelfile FROM "+end).Scan(&label))
+	must(t, conn.QueryRow(ctx, "SELECT labelfile FROM pg_backup_stop(false)").Scan(&label))
 	must(t, os.Remove(filepath.Join(standby.data(), "postmaster.pid")))
 	for name, text := range map[string]string{"backup_label": label, "standby.signal": ""} {
 		path := filepath.Join(standby.data(), name)

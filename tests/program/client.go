@@ -76,7 +76,7 @@ func (p *Program) Send(method, path, body string, header ...string) (Answer, err
 	}
 	answer, err := readAnswer(response)
 	if err == nil {
-		p.differences.note(request, body, answer)
+		p.differences.note(request, answer)
 	}
 	return answer.withoutOwn().To(method + " " + path), err
 }

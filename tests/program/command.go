@@ -30,13 +30,6 @@ func (p *Program) Run(t testing.TB, arguments ...string) Outcome {
 	return runAt(t, p.command.Path, append(EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir), nil, arguments...)
 }
 
-// Run is [RunCommand] with other settings.
-func Run(t testing.TB, settings []string, arguments ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	o := RunWith(t, settings, nil, arguments...)
-	return o.Stdout, o.Stderr, o.Code
-}
-
 // RunWith is [RunCommand] with other settings and an input.
 func RunWith(t testing.TB, settings []string, stdin io.Reader, arguments ...string) Outcome {
 	t.Helper()

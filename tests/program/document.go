@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,8 +19,8 @@ import (
 	"users-api/web"
 )
 
-// documents are functions that return the paths in the OpenAPI document of a program by its USER_FIELDS, to compare requests and
-// answers with. Each is parsed once for all tests.
+// documents are functions that return the paths in the OpenAPI document of a program by its USER_FIELDS, to compare answers
+// with. Each is parsed once for all tests.
 var documents sync.Map
 
 func documentWith(userFields string) routers.Router {
@@ -53,7 +52,7 @@ func parseDocument(userFields string) routers.Router {
 	return router
 }
 
-// differences are between the document and what tests sent and were answered.
+// differences are between the document and what tests were answered.
 type differences struct {
 	userFields string // the setting of the program
 
@@ -72,15 +71,15 @@ type kind struct {
 // for it compiles the schemas anew, and who sends thousands sends more of the same.
 const enough = 50
 
-func (d *differences) note(request *http.Request, sent string, answer Answer) {
+func (d *differences) note(request *http.Request, answer Answer) {
 	if d == nil { // what answers is not the API
 		return
 	}
-	if err := d.check(request, sent, answer); err != nil {
+	if err := d.check(request, answer); err != nil {
 		d.Lock()
 		defer d.Unlock()
-		d.found = append(d.found, fmt.Sprintf("%s %s %.200q\n%d %v %.200q\n%v",
-			request.Method, request.URL, sent, answer.Status, answer.Header, answer.Body, err))
+		d.found = append(d.found, fmt.Sprintf("%s %s\n%d %v %.200q\n%v",
+			request.Method, request.URL, answer.Status, answer.Header, answer.Body, err))
 	}
 }
 
@@ -113,8 +112,8 @@ var options = openapi3filter.Options{
 	IncludeResponseStatus: true, MultiError: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
 }
 
-// check returns in what a request and its answer differ from the document.
-func (d *differences) check(request *http.Request, sent string, answer Answer) error {
+// check returns in what an answer differs from the document.
+func (d *differences) check(request *http.Request, answer Answer) error {
 	if strings.HasPrefix(request.URL.Path, "/scim/v2") { // where a doubled slash counts as one
 		request = request.Clone(request.Context())
 		request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")
@@ -127,44 +126,15 @@ func (d *differences) check(request *http.Request, sent string, answer Answer) e
 	route, parameters, err := documentWith(d.userFields).FindRoute(request)
 	if err != nil && answer.Status < 400 {
 		return errors.New("the document has no such operation, and the program does")
-	} else if err != nil || !d.isNew(kind{route.Operation, answer.Status}) {
+	} else if err != nil || len(answer.Body) > largestBody || !d.isNew(kind{route.Operation, answer.Status}) {
 		return nil
 	}
 	asked := &openapi3filter.RequestValidationInput{
 		Request: request, PathParams: parameters, Route: route, Options: &options,
 	}
-	if answer.Status < 300 {
-		err = checkRequest(asked, sent)
-	}
-	if len(answer.Body) > largestBody {
-		return err
-	}
 	given := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: asked, Status: answer.Status, Header: answer.Header, Options: &options,
 	}
 	given.SetBodyBytes([]byte(answer.Body))
-	return errors.Join(err, openapi3filter.ValidateResponse(request.Context(), given))
-}
-
-// checkRequest compares a request that was carried out. The program takes any content type, a byte order mark, and no
-// body for an empty object; the document tells what a client should send.
-func checkRequest(asked *openapi3filter.RequestValidationInput, sent string) error {
-	if sent = strings.TrimSpace(strings.TrimPrefix(sent, "\ufeff")); sent == "" || sent == "null" {
-		sent = "{}"
-	}
-	request := asked.Request.Clone(asked.Request.Context())
-	request.Body, request.GetBody = io.NopCloser(strings.NewReader(sent)), nil
-	if body := asked.Route.Operation.RequestBody; body != nil {
-		for kind := range body.Value.Content {
-			request.Header.Set("Content-Type", kind)
-		}
-	}
-	for name := range request.URL.Query() { // one user has none, and ignores any, as all of SCIM does
-		ignoresAny := asked.Route.Path == "/api/users/{id}" || strings.HasPrefix(asked.Route.Path, "/scim/v2")
-		if asked.Route.Operation.Parameters.GetByInAndName("query", name) == nil && !ignoresAny {
-			return fmt.Errorf("the parameter %s is not in the document", name)
-		}
-	}
-	asked.Request = request
-	return openapi3filter.ValidateRequest(request.Context(), asked)
+	return openapi3filter.ValidateResponse(request.Context(), given)
 }

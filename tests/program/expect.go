@@ -78,12 +78,6 @@ func Forbid(t testing.TB, text string, secrets ...string) {
 // ExpectRefusal waits until the program ends with exit code 1 and one line that says everything it must.
 func ExpectRefusal(t *testing.T, p *Program, says ...string) {
 	t.Helper()
-	select {
-	case <-p.log.address:
-		t.Fatalf("the program listens:\n%s", p.Log())
-	case <-p.exited:
-	case <-time.After(Patience):
-	}
 	Expect(t, "the exit code", p.Wait(t), 1)
 	Expect(t, "how many lines the log has", strings.Count(p.Log(), "\n"), 1)
 	expectTexts(t, p.Log(), says)

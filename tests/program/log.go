@@ -3,13 +3,15 @@ package program
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 )
@@ -34,31 +36,34 @@ func (p *Program) Line(t testing.TB, text string) string {
 	context.AfterFunc(deadline, p.log.changed.Broadcast)
 	p.log.mu.Lock()
 	defer p.log.mu.Unlock()
-	for deadline.Err() == nil {
+	for hasEnded := false; !hasEnded && deadline.Err() == nil; {
+		select {
+		case <-p.exited:
+			hasEnded = true
+		default:
+		}
 		for line := range strings.Lines(p.log.text.String()) {
 			if Matches(line, "…"+text+"…") {
 				return line
 			}
 		}
-		p.log.changed.Wait()
+		if !hasEnded {
+			p.log.changed.Wait()
+		}
 	}
 	t.Fatalf("the log has no line with %q:\n%s", text, tail(p.log.text.String()))
 	return ""
 }
 
-// logBuffer keeps a log, and finds the line that says where the program listens.
+// logBuffer keeps a log.
 type logBuffer struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	text    bytes.Buffer
-	address chan string
-	seen    bool
 }
 
-var listening = regexp.MustCompile(`"?address"?[=:]"?http://([^\s"]+):(\d+)`)
-
 func newLogBuffer() *logBuffer {
-	b := &logBuffer{address: make(chan string, 1)}
+	b := &logBuffer{}
 	b.changed = sync.NewCond(&b.mu)
 	return b
 }
@@ -66,15 +71,8 @@ func newLogBuffer() *logBuffer {
 func (b *logBuffer) Write(data []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.text.Write(data)
 	b.changed.Broadcast()
-	if !b.seen {
-		if match := listening.FindSubmatch(b.text.Bytes()); match != nil {
-			b.seen = true
-			b.address <- "http://" + strings.Replace(string(match[1]), "localhost", "127.0.0.1", 1) + ":" + string(match[2])
-		}
-	}
-	return len(data), nil
+	return b.text.Write(data)
 }
 
 func (b *logBuffer) String() string {
@@ -83,7 +81,17 @@ func (b *logBuffer) String() string {
 	return b.text.String()
 }
 
-var adminAddress = regexp.MustCompile(`admin=(http://\S+)`)
+var (
+	serviceAddress = regexp.MustCompile(`listening.*address"?[=:]"?(http://[^\s"]+)`)
+	adminAddress   = regexp.MustCompile(`admin=(http://\S+)`)
+)
+
+// WaitForAddress returns once the program listens.
+func (p *Program) WaitForAddress(t testing.TB) {
+	t.Helper()
+	match := serviceAddress.FindStringSubmatch(p.Line(t, "listening…address…http://"))
+	p.URL = strings.Replace(match[1], "localhost", "127.0.0.1", 1)
+}
 
 // Admin returns the admin port of a program, to be asked like the program.
 func Admin(t *testing.T, p *Program) *Program {
@@ -107,27 +115,22 @@ func Scrape(t *testing.T, p *Program) map[string]map[string]float64 {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(AskAdmin(t, p, "/metrics").Body))
 	Must(t, err)
+	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, slices.Collect(maps.Values(families))...)
+	Must(t, err)
 	figures := map[string]map[string]float64{}
-	put := func(name string, labels []*dto.LabelPair, value float64) {
+	for _, sample := range samples {
+		var labels []string
+		for name, value := range sample.Metric {
+			if name != model.MetricNameLabel {
+				labels = append(labels, fmt.Sprintf("%s=%s", name, value))
+			}
+		}
+		slices.Sort(labels)
+		name := string(sample.Metric[model.MetricNameLabel])
 		if figures[name] == nil {
 			figures[name] = map[string]float64{}
 		}
-		texts := []string{}
-		for _, label := range labels {
-			texts = append(texts, label.GetName()+"="+label.GetValue())
-		}
-		figures[name][strings.Join(texts, " ")] = value
-	}
-	for name, family := range families {
-		for _, one := range family.GetMetric() {
-			if histogram := one.GetHistogram(); histogram != nil {
-				put(name+"_count", one.GetLabel(), float64(histogram.GetSampleCount()))
-				put(name+"_sum", one.GetLabel(), histogram.GetSampleSum())
-				put(name+"_bucket", append(one.GetLabel(), &dto.LabelPair{Name: new("le")}), 0)
-				continue
-			}
-			put(name, one.GetLabel(), one.GetCounter().GetValue()+one.GetGauge().GetValue()+one.GetSummary().GetSampleSum())
-		}
+		figures[name][strings.Join(labels, " ")] = float64(sample.Value)
 	}
 	return figures
 }

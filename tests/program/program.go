@@ -80,7 +80,7 @@ type Program struct {
 	log     *logBuffer
 	exited  chan struct{}
 
-	differences *differences // between the OpenAPI document and what was sent and answered
+	differences *differences // between the OpenAPI document and what was answered
 }
 
 // Start starts the program at path on a free port of 127.0.0.1 and returns once it listens. It is stopped when the test
@@ -109,9 +109,7 @@ func (p *Program) end() {
 
 // At returns a program that something else has started, such as a container engine.
 func At(url string) *Program {
-	log := newLogBuffer()
-	log.seen = true // nobody looks for the address in it
-	return &Program{URL: url, log: log}
+	return &Program{URL: url, log: newLogBuffer()}
 }
 
 // At is the same process at another address, where it answers to something else than the API.
@@ -119,18 +117,6 @@ func (p *Program) At(url string) *Program {
 	other := *p
 	other.URL, other.differences = url, nil
 	return &other
-}
-
-// WaitForAddress returns once the program listens.
-func (p *Program) WaitForAddress(t testing.TB) {
-	t.Helper()
-	select {
-	case p.URL = <-p.log.address:
-	case <-p.exited:
-		t.Fatalf("the program ended instead of listening:\n%s", p.Log())
-	case <-time.After(Patience):
-		t.Fatalf("the program does not listen:\n%s", p.Log())
-	}
 }
 
 // Launch starts the program and does not wait for it to listen.
@@ -176,7 +162,7 @@ func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...
 	}
 	p.command.Stderr = p.log
 	Must(t, p.command.Start())
-	go func() { _ = p.command.Wait(); close(p.exited) }()
+	go func() { _ = p.command.Wait(); close(p.exited); p.log.changed.Broadcast() }()
 	t.Cleanup(p.end)
 	t.Cleanup(func() { p.differences.report(t); Forbid(t, p.Log(), "WARNING: DATA RACE") })
 	return p
