@@ -66,23 +66,3 @@ func TestWrongAnswersAreNotMeasured(t *testing.T) {
 		}
 	}
 }
-
-func TestAFollowerGoesOnUntilTheLastUserArrives(t *testing.T) {
-	const entry = `{"cursor":"c","op":"created","id":1,"at":"","user":{"id":1,"name":"n","email":"%s"}}`
-	lastAndLate := fmt.Sprintf(entry+","+entry, laterEmail(last), "late@example.com")
-	for want, second := range map[string]string{"<nil>": lastAndLate, "misses the last": ""} {
-		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			first := fmt.Sprintf(entry+","+entry, "other@example.com", laterEmail(7))
-			answers := map[string]string{"": first, "1": second}
-			_, _ = fmt.Fprintf(w, `{"changes":[%s],"next":"1"}`, answers[r.URL.Query().Get("after")])
-		}))
-		defer api.Close()
-		x := &subject{process: &process{url: api.URL}, server: servers()[0], client: api.Client()}
-		var f follower
-		if err := f.follow(t.Context(), x); !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v, want %s", err, want)
-		} else if err == nil && (f.entries != 3 || len(f.arrived) != 2 || f.arrived[laterEmail(7)].IsZero()) {
-			t.Errorf("of 3 entries up to the last user's, %d were counted; arrived are %v", f.entries, f.arrived)
-		}
-	}
-}
