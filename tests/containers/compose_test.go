@@ -64,7 +64,7 @@ func copySources(t *testing.T) string {
 	return directory
 }
 
-func TestComposeDeploysTheReleaseImageAndKeepsItsUsers(t *testing.T) {
+func TestComposeDeploysTheReleaseImageLockedDownAndKeepsItsUsers(t *testing.T) {
 	p := newProject(t)
 	p.compose("build")
 	p.compose("up", "--detach")
@@ -81,13 +81,8 @@ func TestComposeDeploysTheReleaseImageAndKeepsItsUsers(t *testing.T) {
 
 	p.compose("down", "--volumes")
 	p.compose("up", "--detach", "--wait")
-	p.service("users-api").api().ExpectUsers(t)
-}
-
-func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *testing.T) {
-	p := newProject(t)
-	p.compose("up", "--detach", "--wait")
-	service := p.service("users-api")
+	service = p.service("users-api")
+	service.api().ExpectUsers(t)
 	service.isLockedDown("volume /app/data")
 	program.Expect(t, "who serves", service.process("Uid"), "65532 65532 65532 65532")
 	process := service.inspect("{{.State.Pid}}")
@@ -204,13 +199,8 @@ func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
 // overrides writes the file for keys that docs/installing.md shows. What git knows stays as it is.
 func (p project) overrides() {
 	p.t.Helper()
-	text := program.ReadFile(p.t, filepath.Join(repository, "docs", "installing.md"))
-	_, shown, found := strings.Cut(text, "```yaml\n# docker-compose.override.yml\n")
-	shown, _, closed := strings.Cut(shown, "```\n")
-	if !found || !closed {
-		p.t.Fatal("docs/installing.md shows no docker-compose.override.yml")
-	}
-	program.Must(p.t, os.WriteFile(filepath.Join(p.directory, "docker-compose.override.yml"), []byte(shown), 0o644))
+	shown := p.block("docs/installing.md", "# docker-compose.override.yml\n")
+	program.WriteFile(p.t, filepath.Join(p.directory, "docker-compose.override.yml"), shown)
 }
 
 func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {

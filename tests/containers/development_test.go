@@ -36,8 +36,7 @@ func TestTheDevelopmentRun(t *testing.T) {
 		{"does not rebuild when users are written or a test is edited", development.ignoresWhatIsNotTheProgram},
 		{"finishes the request under way before the next program starts", development.finishesRequests},
 		{"keeps its users when it is recreated, and polls where it is told to", development.polls},
-		{"stops before it is killed", development.stops},
-		{"goes with its volumes when everything is removed", development.isRemoved},
+		{"stops before it is killed, and goes with its volumes when everything is removed", development.stops},
 	} {
 		t.Run(step.name, func(t *testing.T) { step.test(dev.in(t)) })
 	}
@@ -130,10 +129,7 @@ func (d development) stops() {
 	if took := time.Since(begin); took > 8*time.Second {
 		d.t.Errorf("it took %s", took)
 	}
-}
-
-// `docker compose down -v` alone leaves what the profile dev has made.
-func (d development) isRemoved() {
+	// `docker compose down -v` alone leaves what the profile dev has made.
 	d.project.compose("--profile", "dev", "down", "--volumes")
 	d.project.expectNothing()
 }

@@ -4,7 +4,8 @@
 //
 //	go test -tags containers -timeout 20m ./tests/containers
 //
-// Without an engine the tests are skipped. They talk to 127.0.0.1 only and remove what they made.
+// Without an engine the tests are skipped. They talk to 127.0.0.1 only and remove what they made. The names of what an interrupted
+// run has left begin with users-api-test.
 package containers
 
 import (
@@ -12,10 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,13 +30,11 @@ var (
 	run      = "users-api-test-" + random() // begins the name of all that this run makes
 	image    = unique()                     // the release image, built once for all tests
 	noEngine string                         // why the tests cannot run here
-	commands sync.RWMutex                   // locked for reading while a test runs a command
 )
 
 func TestMain(m *testing.M) {
 	noEngine = lookForEngine()
 	if noEngine == "" {
-		removeWhenInterrupted()
 		build := exec.Command("docker", "build", "--build-arg", "VERSION=1.2.3", "--build-arg", "REVISION=abcdef0",
 			"--tag", image, repository)
 		if output, err := build.CombinedOutput(); err != nil {
@@ -63,24 +59,6 @@ func lookForEngine() string {
 	return ""
 }
 
-// removeWhenInterrupted removes what the tests have made if they are interrupted, because no cleanup runs then.
-func removeWhenInterrupted() {
-	const remove = `
-		docker ps --all --quiet --filter "name=$0" | xargs --no-run-if-empty docker rm --force --volumes
-		docker network ls --quiet --filter "name=$0" | xargs --no-run-if-empty docker network rm
-		docker volume ls --quiet --filter "name=$0" | xargs --no-run-if-empty docker volume rm
-		docker images --quiet --filter "reference=$0*" | xargs --no-run-if-empty docker rmi --force`
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-interrupts
-		commands.Lock() // so that no test makes anything more
-		output, err := exec.Command("sh", "-c", remove, run).CombinedOutput()
-		fmt.Fprintf(os.Stderr, "interrupted; removing what the tests made (%v):\n%s", err, output)
-		os.Exit(1)
-	}()
-}
-
 func unique() string { return run + "-" + random() }
 
 func random() string { return strings.ToLower(rand.Text()[:8]) }
@@ -96,8 +74,6 @@ func runIn(t *testing.T, directory, name string, arguments ...string) string {
 	if noEngine != "" {
 		t.Skip(noEngine)
 	}
-	commands.RLock()
-	defer commands.RUnlock()
 	command := exec.Command(name, arguments...)
 	command.Dir = directory
 	output, err := command.CombinedOutput()
