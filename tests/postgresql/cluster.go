@@ -1,25 +1,22 @@
 package postgresql
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
 )
 
 // Documented is a cluster as a document describes it: three machines, 10.0.0.1 to 10.0.0.3, called pg1 to pg3. The
@@ -62,7 +59,7 @@ func StartCluster(t testing.TB, documented Documented) *Cluster {
 		m.startPatroni(t)
 	}
 	c.WaitUntilWhole(t)
-	c.createDatabase(t)
+	c.createDatabase(t, documented)
 	return c
 }
 
@@ -70,20 +67,20 @@ func StartCluster(t testing.TB, documented Documented) *Cluster {
 func (c *Cluster) here(text string) string { return strings.ReplaceAll(text, "10.0.0.", c.network) }
 
 // createDatabase creates the role and the database as the document says, and as the URL names them.
-func (c *Cluster) createDatabase(t testing.TB) {
+func (c *Cluster) createDatabase(t testing.TB, documented Documented) {
 	t.Helper()
-	rest := strings.TrimPrefix(c.URL, "postgres://")
-	account, place, _ := strings.Cut(rest, "@")
-	name, password, _ := strings.Cut(account, ":")
-	hosts, database, _ := strings.Cut(place, "/")
-	first := c.Machines[0]
-	superuser := first.setting("PATRONI_SUPERUSER_USERNAME") + ":" + first.setting("PATRONI_SUPERUSER_PASSWORD")
-	admin := "postgres://" + superuser + "@" + hosts + "/postgres?target_session_attrs=read-write"
-	SQL(t, admin, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", name, password),
+	admin, err := url.Parse(c.URL)
+	must(t, err)
+	name, database := admin.User.Username(), strings.TrimPrefix(admin.Path, "/")
+	password, _ := admin.User.Password()
+	superuser := regexp.MustCompile(`PATRONI_SUPERUSER_PASSWORD=(.*)`).FindStringSubmatch(documented.ServerEnvironment)
+	admin.User, admin.Path = url.UserPassword("postgres", superuser[1]), "/postgres"
+	admin.RawQuery = "target_session_attrs=read-write"
+	SQL(t, admin.String(), fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", name, password),
 		fmt.Sprintf("CREATE DATABASE %s OWNER %s", database, name))
 	// A standby that does not know the database yet ends the search for the leader.
 	replayed := "SELECT bool_and(replay_lsn = pg_current_wal_lsn())::text FROM pg_stat_replication"
-	c.wait(t, "the standbys know the database", func() bool { return Ask(t, admin, replayed) == "true" })
+	c.wait(t, "the standbys know the database", func() bool { return Ask(t, admin.String(), replayed) == "true" })
 }
 
 // Members asks the machines how the cluster is, until one of them answers. Without an answer there are none.
@@ -174,7 +171,6 @@ type Machine struct {
 	environment     []string // Patroni's
 	etcdEnvironment []string
 	etcd, patroni   *process
-	gates           []*toxiproxy.Proxy // between its Patroni and each member of etcd
 }
 
 func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machine {
@@ -186,23 +182,11 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 	}
 	m := &Machine{Name: fmt.Sprint("pg", n), Cluster: c, address: fmt.Sprint(c.network, n), folder: newFolder(t)}
 	t.Cleanup(func() { _ = os.RemoveAll(m.folder) })
-	// Each Patroni has a way of its own to each member of etcd, which can be cut.
-	var ways []string
-	for member := 1; member <= 3; member++ {
-		way := fmt.Sprintf("%s%d:%d", c.network, n, 23000+member)
-		server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-		gate := toxiproxy.NewProxy(server, way, way, fmt.Sprintf("%s%d:2379", c.network, member))
-		must(t, gate.Start())
-		t.Cleanup(gate.Stop)
-		m.gates = append(m.gates, gate)
-		ways = append(ways, way)
-	}
 	m.etcdEnvironment = append(c.environment(documented.EtcdEnvironment, n),
 		"ETCD_DATA_DIR="+filepath.Join(m.folder, "etcd"))
 	m.environment = append(c.environment(documented.ServerEnvironment, n),
 		"PATRONI_POSTGRESQL_BIN_DIR="+filepath.Dir(binary(t, "postgres")), "PATRONI_POSTGRESQL_DATA_DIR="+m.data(),
-		"PATRONI_POSTGRESQL_PGPASS="+filepath.Join(m.folder, "pgpass"),
-		"PATRONI_ETCD3_HOSTS="+strings.Join(ways, ","), "PATRONI_ETCD3_USE_PROXIES=true")
+		"PATRONI_POSTGRESQL_PGPASS="+filepath.Join(m.folder, "pgpass"))
 	// Three servers of one machine cannot share the directory of their sockets.
 	config := strings.Replace(c.here(documented.Config), "\npostgresql:\n",
 		"\npostgresql:\n  parameters:\n    unix_socket_directories: "+m.folder+"\n", 1)
@@ -223,15 +207,6 @@ func (c *Cluster) environment(documented string, n int) (settings []string) {
 		settings = append(settings, c.here(line))
 	}
 	return settings
-}
-
-func (m *Machine) setting(name string) (value string) {
-	for _, setting := range m.environment {
-		if rest, found := strings.CutPrefix(setting, name+"="); found {
-			value = rest
-		}
-	}
-	return value
 }
 
 func (m *Machine) data() string { return filepath.Join(m.folder, "data") }
@@ -262,8 +237,7 @@ func (m *Machine) waitForEtcd(t testing.TB) {
 // startPatroni starts Patroni, which starts the server. If the test's process is killed, Patroni stops the server.
 func (m *Machine) startPatroni(t testing.TB) {
 	t.Helper()
-	path := cmp.Or(os.Getenv("PATRONI"), "/usr/bin/patroni")
-	m.patroni = begin(t, syscall.SIGTERM, m.environment, path, filepath.Join(m.folder, "patroni.yml"))
+	m.patroni = begin(t, syscall.SIGTERM, m.environment, "/usr/bin/patroni", filepath.Join(m.folder, "patroni.yml"))
 }
 
 // server returns the server's first process, or 0. The file of one that was killed may name another program's by now.
@@ -316,25 +290,6 @@ func (m *Machine) Pause(testing.TB) { m.signal(syscall.SIGSTOP) }
 
 // Resume lets a paused machine go on.
 func (m *Machine) Resume(testing.TB) { m.signal(syscall.SIGCONT) }
-
-// CutOff cuts what Patroni has to do with etcd: connections stay open, and nothing arrives any more.
-func (m *Machine) CutOff(t testing.TB) {
-	for _, gate := range m.gates {
-		for _, stream := range []string{"upstream", "downstream"} {
-			cut := fmt.Sprintf(`{"name":%q,"type":"timeout","stream":%[1]q,"attributes":{"timeout":0}}`, stream)
-			if _, err := gate.Toxics.AddToxicJson(strings.NewReader(cut)); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-}
-
-// Reconnect undoes CutOff.
-func (m *Machine) Reconnect(testing.TB) {
-	for _, gate := range m.gates {
-		gate.Toxics.ResetToxics(context.Background())
-	}
-}
 
 // remove kills what runs.
 func (m *Machine) remove() {
