@@ -44,38 +44,35 @@ func TestAServiceWhoseFileWasTakenAwayEndsBeforeLong(t *testing.T) {
 func TestADatabaseReplacedJustBeforeAStopIsNotMixedWithTheNewOne(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	isStopped := func(p *program.Program) { p.Stop(t) }
-	isKilled := func(p *program.Program) { p.Kill(t) }
-	byAStop := func(p *program.Program) { p.Signal(syscall.SIGTERM) }
-	whileServing := func(*program.Program) {}
-	for name, test := range map[string]struct {
-		ends, noticed func(*program.Program) // how the service on the new files ended, and what happens then
-		endings       []string               // of the new files
-		aside         int
-	}{
-		"without a -wal file":               {isStopped, byAStop, []string{""}, 1},
-		"with a -wal file":                  {isKilled, byAStop, []string{"-wal", ""}, 0},
-		"with a -wal file, while it serves": {isKilled, whileServing, []string{"-wal", ""}, 0},
+	for name, test := range map[string]struct{ hasWAL, stops bool }{
+		"without a -wal file":               {false, true},
+		"with a -wal file":                  {true, true},
+		"with a -wal file, while it serves": {true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			next := program.Serve(t)
 			next.Create(t, "New", "new@example.org")
-			test.ends(next)
 			p := program.Serve(t)
 			p.Create(t, "Old", "old@example.org")
-			if test.aside > 0 {
+			aside := 0
+			if test.hasWAL {
+				next.Kill(t)
+				program.Must(t, os.Rename(next.DatabasePath()+"-wal", p.DatabasePath()+"-wal"))
+			} else {
+				next.Stop(t)
 				program.OpenOther(t, p.DatabasePath()).Fill(300) // and keeps the old one open, with its -shm file
+				aside = 1
 			}
-			for _, ending := range test.endings {
-				program.Must(t, os.Rename(next.DatabasePath()+ending, p.DatabasePath()+ending))
+			program.Must(t, os.Rename(next.DatabasePath(), p.DatabasePath()))
+			if test.stops {
+				p.Signal(syscall.SIGTERM)
 			}
-			test.noticed(p)
 			if code := p.Wait(t); code != 1 || strings.Count(p.Log(), "removed or replaced") != 1 {
 				t.Errorf("the exit code is %d:\n%s", code, p.Log())
 			}
-			if aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*"); len(aside) != test.aside || err != nil {
-				t.Errorf("set aside are %v, %v", aside, err)
+			if found, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*"); len(found) != aside || err != nil {
+				t.Errorf("set aside are %v, %v", found, err)
 			}
 			program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "New")
 			program.ExpectIntact(t, p.DatabasePath())
