@@ -15,7 +15,7 @@ import (
 )
 
 // aRefusalFile holds the text that edits change: what the service answers to a deletion of no user.
-const aRefusalFile = "controllers/errors.go"
+const aRefusalFile = "models/errors.go"
 
 // patience is for a busy machine.
 const patience = 3 * time.Minute
@@ -74,13 +74,13 @@ func (d development) servesUnprivileged() {
 
 func (d development) outlivesACompileError() {
 	before := d.program()
-	d.replace("package controllers", "package controllers\n\nbroken")
+	d.replace("package models", "package models\n\nbroken")
 	eventually(d.t, patience, "the compile error in the log", func() bool {
 		return strings.Contains(d.log(), aRefusalFile+":3:1: syntax error") && strings.Contains(d.log(), "The build failed")
 	})
 	d.api().Create(d.t, "During the error", "error@example.com")
 	program.Expect(d.t, "the process of the program", d.program(), before)
-	d.replace("package controllers\n\nbroken", "package controllers")
+	d.replace("package models\n\nbroken", "package models")
 	d.edit("No user there")
 }
 
