@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -154,17 +153,6 @@ func file(texts ...string) (rows []models.Values) {
 		rows = append(rows, values(plain(), "name", name, "email", email))
 	}
 	return rows
-}
-
-// lines yields rows of a file whose header is its first line.
-func lines(rows []models.Values) iter.Seq2[database.ImportRow, error] {
-	return func(yield func(database.ImportRow, error) bool) {
-		for i, values := range rows {
-			if !yield(database.ImportRow{Line: i + 2, Values: values}, nil) {
-				return
-			}
-		}
-	}
 }
 
 // selected returns the users that a query selects.

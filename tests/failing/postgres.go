@@ -65,13 +65,16 @@ func (s *Statements) relay(client net.Conn, host string) {
 		case *pgproto3.Parse, *pgproto3.Bind, *pgproto3.Describe, *pgproto3.Execute, *pgproto3.Close:
 			isPart = true
 		}
-		if statement, err = next.Encode(statement); err != nil || isPart {
+		if statement, err = next.Encode(statement); err != nil {
+			return
+		}
+		if isPart {
 			continue
 		}
 		// pgx ends a transaction so, and asks whether a connection still works: if it does not, it takes another.
 		isFree := text == "rollback" || strings.HasPrefix(text, "-- ping")
 		if isEnd && !isFree && s.next(strings.ToValidUTF8(string(statement), ".")) {
-			statement, _ = fails.Encode(nil) // a text always encodes
+			statement, _ = fails.Encode(nil) // it is short enough
 		}
 		if born == s.age.Load() { // otherwise it vanishes
 			if _, failed := server.Write(statement); failed != nil {
