@@ -120,6 +120,11 @@ type Follower struct {
 	seen   map[string]bool // the cursors of the changes that came
 }
 
+// Clone is another client that has the same copy.
+func (f *Follower) Clone() *Follower {
+	return &Follower{f.Exports, f.cursor, maps.Clone(f.users), maps.Clone(f.seen)}
+}
+
 // Step reads the feed once, and waits for changes for as many seconds. A program that does not answer, or whose server
 // is away, is asked again by the next step. An error is an answer that no client may get.
 func (f *Follower) Step(p *Program, wait int) error {
