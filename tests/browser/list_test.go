@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
@@ -210,6 +211,10 @@ func TestWhichColumnsAreShownIsKeptInTheBrowser(t *testing.T) {
 	ada.reloads().sees("cell", "IT")
 	ada.seesNo("cell", "7")
 	ada.clicks("button", "Menu").clicks("checkbox", "Room").sees("cell", "7")
+	call(ada, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get() { throw new Error(name); } })`})
+	ada.reloads().lists("Ada") // where the browser keeps nothing
+	ada.clicks("button", "Menu").clicks("checkbox", "Room").seesNo("cell", "7")
 }
 
 func TestTheSlashLeadsToTheSearch(t *testing.T) {

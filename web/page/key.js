@@ -1,20 +1,22 @@
 // The key: asked for when the service answers 401, kept until the tab is closed or on this device, and sent with every
 // request. The service says in its responses what the key may do; a key that can only read hides what would be refused.
 
+import { inTab, onDevice } from './store.js';
+
 const dialog = document.querySelector('#key');
 const field = dialog.querySelector('#secret');
 const forget = document.querySelector('#forget');
 const rights = document.querySelector('#access');
 
 /** Returns where the key is kept, and what it may do: on this device, or in this tab. */
-const store = () => (localStorage.getItem('key') === null ? sessionStorage : localStorage);
+const store = () => (onDevice.getItem('key') === null ? inTab : onDevice);
 
 export const hasKey = () => store().getItem('key') !== null;
 
 export const keyHeaders = () => (hasKey() ? { Authorization: `Bearer ${store().getItem('key')}` } : {});
 
 function forgetKey() {
-  for (const kept of [localStorage, sessionStorage]) for (const name of ['key', 'access']) kept.removeItem(name);
+  for (const kept of [onDevice, inTab]) for (const name of ['key', 'access']) kept.removeItem(name);
 }
 
 let person = null;
@@ -50,7 +52,7 @@ function ask(words) {
 
 dialog.querySelector('form').addEventListener('submit', () => {
   const { checked } = dialog.querySelector('#remember');
-  (checked ? localStorage : sessionStorage).setItem('key', field.value.trim());
+  (checked ? onDevice : inTab).setItem('key', field.value.trim());
 });
 
 forget.addEventListener('click', () => {

@@ -8,6 +8,7 @@ import {
 import { showRows } from './rows.js';
 import { showSelection } from './selection.js';
 import { count, say, short, showNumber } from './show.js';
+import { onDevice } from './store.js';
 
 const sizes = ['25', '100', '500']; // of a page
 
@@ -18,7 +19,7 @@ const trouble = find('#trouble');
 
 let place = readAddress();
 let users = new Map(); // those on screen, by id
-let size = Number(sizes.find((one) => one === localStorage.getItem('size')) ?? sizes[0]);
+let size = Number(sizes.find((one) => one === onDevice.getItem('size')) ?? sizes[0]);
 let next = null; // the place behind this page, if there is more
 let total = null;
 let matches = null;
@@ -51,7 +52,7 @@ export function sortBy(sort) {
 
 /** Shows so many users on a page, and remembers it. */
 export function resize(to) {
-  localStorage.setItem('size', to);
+  onDevice.setItem('size', to);
   size = Number(to);
   return load({ counts: false });
 }

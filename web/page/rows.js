@@ -2,6 +2,7 @@
 // chooses is kept in this browser.
 
 import { copyOf, short, showField } from './show.js';
+import { onDevice } from './store.js';
 
 const usual = 12; // columns beside name and email: they fill the two lines of a row
 
@@ -30,7 +31,7 @@ function rowOf(user) {
   return tr;
 }
 
-const hidden = new Set(JSON.parse(localStorage.getItem('hidden')) ?? boxes.slice(usual).map(({ value }) => value));
+const hidden = new Set(JSON.parse(onDevice.getItem('hidden')) ?? boxes.slice(usual).map(({ value }) => value));
 
 function showColumns() {
   for (const part of [document.querySelector('#list'), document.querySelector('#row').content]) {
@@ -42,7 +43,7 @@ for (const box of boxes) {
   box.checked = !hidden.has(box.value);
   box.addEventListener('change', () => {
     hidden[box.checked ? 'delete' : 'add'](box.value);
-    localStorage.setItem('hidden', JSON.stringify([...hidden]));
+    onDevice.setItem('hidden', JSON.stringify([...hidden]));
     showColumns();
   });
 }

@@ -4,6 +4,7 @@
 
 import { callMany } from './api.js';
 import { copyOf, inputs, short, showTable } from './show.js';
+import { onDevice } from './store.js';
 
 const place = document.querySelector('#sheet');
 const mostRows = 3; // that are shown
@@ -178,7 +179,7 @@ export async function showColumns(file = null) {
   place.hidden = table === null;
   if (!table) return;
   const columns = [...table.titles.keys()].filter(isUsed);
-  const remembered = JSON.parse(localStorage.getItem(key())) ?? [];
+  const remembered = JSON.parse(onDevice.getItem(key())) ?? [];
   place.querySelector('thead tr').replaceChildren(...columns.map((column) => {
     const title = short(table.titles[column] || `Column ${column + 1}`, mostOfValue);
     const head = copyOf('#column', { span: title });
@@ -200,7 +201,7 @@ place.addEventListener('change', ({ target: { value, dataset } }) => {
   table.choices = table.choices.map((other, i) => (i === Number(dataset.column) ? value : isInstead(other) ? '' : other));
   for (const select of place.querySelectorAll('select')) select.value = table.choices[select.dataset.column];
   table.file = null;
-  localStorage.setItem(key(), JSON.stringify(table.choices));
+  onDevice.setItem(key(), JSON.stringify(table.choices));
 });
 
 /** Says what is still to be chosen, if anything is. */
