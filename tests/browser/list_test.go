@@ -197,6 +197,7 @@ func TestAFilterThatFindsNobodyOffersTheSearch(t *testing.T) {
 	ada, _ := withFields(t, "department", body("Ada", `,"department":"Vorstand"`), body("Ben", ""))
 	ada.open("/?department=vorstand").reads("Department is vorstand", "In a filter, capitals and accents count.")
 	ada.clicks("button", "Search for “vorstand” instead").lists("Ada")
+	ada.isAt("searchbox", "Search all fields")
 	ada.expect("the search", ada.value("Search all fields"), "vorstand")
 	ada.open("/?department!=").lists("Ada")
 	ada.open("/?department!=&name=").reads("No user matches")

@@ -65,6 +65,7 @@ func TestManyUsersAreSelectedAtOnce(t *testing.T) {
 	ada.reads("4 selected")
 	ada.clicks("checkbox", "Select all on this page").reads("25 selected")
 	ada.clicks("button", "Select all 30").reads("30 selected, 5 not on this page")
+	ada.isAt("region", "Users") // the button is gone
 	evaluate[any](ada, `addEventListener('copy', ({ clipboardData }) => { window.copied = clipboardData.getData('text/plain'); })`)
 	ada.clicks("button", "Copy emails").reads("30 emails copied")
 	ada.expect("what is copied", evaluate[string](ada, `copied`), "user-28@example.org, user-27@example.org, …, user-1@example.org")
@@ -207,4 +208,101 @@ func TestTheLastClickWins(t *testing.T) {
 	timer(ada, 100*time.Millisecond) // it would be followed by then
 	ada.expect("the address", evaluate[string](ada, `location.search`), "?sort=email")
 	ada.seesNo("button", "Load the page again")
+}
+
+// Whoever goes on before an answer comes is not led back by it, and nothing is done to others than those on screen.
+func TestALateAnswerChangesNothing(t *testing.T) {
+	const dialog, all = "Set a field of 25 users", "*/api/users?*limit=1000*"
+	sets := func(p *person) { p.clicks("button", "Set Department for 25 users").reads("25 users changed") }
+	selects := func(p *person) { p.clicks("checkbox", "Select all on this page").reads("25 selected") }
+	opensSet := func(p *person) {
+		p.opens("Set a field", dialog).chooses("Field", "department").fills("New value", "new")
+	}
+	selectsAll := func(p *person) { p.clicks("button", "Select all 30") }
+	for name, c := range map[string]struct {
+		before      func(*person)
+		held        string // the request whose answer is late
+		ask, during func(*person)
+		after       func(*person)
+	}{
+		"a pencil's, once another user is added": {held: "*/api/users/30",
+			ask:    func(p *person) { p.clicks("button", "Change User-30") },
+			during: func(p *person) { p.opens("Add user", "Add user").fills("Name", "Typed") },
+			after: func(p *person) {
+				p.sees("dialog", "Add user")
+				p.expect("the form", p.value("Name")+p.value("Email"), "Typed")
+			}},
+		"a pencil's, once another's is pressed": {held: "*/api/users/30",
+			ask:    func(p *person) { p.clicks("button", "Change User-30") },
+			during: func(p *person) { p.opens("Change User-29", "Change user").fills("Name", "Typed") },
+			after:  func(p *person) { p.expect("the form", p.value("Name")+p.value("Email"), "Typeduser-29@example.org") }},
+		"a pencil's, once others are to be deleted": {before: selects, held: "*/api/users/30",
+			ask:    func(p *person) { p.clicks("button", "Change User-30") },
+			during: func(p *person) { p.opens("Delete 25 users", "Delete 25 users?") },
+			after:  func(p *person) { p.seesNo("dialog", "Change user") }},
+		"all who are found, once nobody is selected": {before: selects, held: all, ask: selectsAll,
+			during: func(p *person) { p.clicks("button", "Clear") },
+			after:  func(p *person) { p.seesNo("region", "Selected users") }},
+		"all who are found, once others are searched for": {before: selects, held: all, ask: selectsAll,
+			during: func(p *person) { p.fills("Search all fields", "User-30").lists("User-30") },
+			after:  func(p *person) { p.reads("25 selected, 24 not on this page") }},
+		"all who are found, once a dialog says for whom it is": {before: selects, held: all, ask: selectsAll,
+			during: opensSet, after: sets},
+		"a history's, once another's is open": {held: "*/api/users/30/changes*",
+			before: func(p *person) { p.changes("User-30", "Department", "Later") },
+			ask:    func(p *person) { p.opens("Change User-30", "Change user").opens("History", "History of User-30") },
+			during: func(p *person) {
+				p.clicks("button", "Close").clicks("button", "Cancel")
+				p.opens("Change User-29", "Change user").opens("History", "History of User-29").reads("Added")
+			},
+			after: func(p *person) { program.Forbid(p.T, p.page(), "→ Later") }},
+		"a history's, after another's was open": {held: "*/api/users/29/changes*",
+			before: func(p *person) {
+				p.changes("User-30", "Department", "Later")
+				p.opens("Change User-30", "Change user").opens("History", "History of User-30").reads("→ Later")
+				p.clicks("button", "Close").clicks("button", "Cancel")
+			},
+			ask:    func(p *person) { p.opens("Change User-29", "Change user").opens("History", "History of User-29") },
+			during: func(p *person) { program.Forbid(p.T, p.page(), "→ Later") },
+			after:  func(p *person) { p.reads("Added") }},
+		"that of Undo, once another user is saved": {held: "*/api/users/batch",
+			before: func(p *person) {
+				selects(p)
+				opensSet(p)
+				sets(p)
+			},
+			ask:    func(p *person) { p.clicks("button", "Undo") },
+			during: func(p *person) { p.changes("User-30", "Name", "Ada") },
+			after:  func(p *person) { p.reads("users changed back", "Ada was saved\n\nUndo") }},
+		"that of a restoration, once the dialog is closed": {held: "*/api/users/batch",
+			before: func(p *person) {
+				p.opens("Delete User-30", "Delete this user?").clicks("button", "Delete").reads("User-30 was deleted")
+			},
+			ask: func(p *person) {
+				p.fromMenu("Deleted").clicks("checkbox", "Select User-30").clicks("button", "Restore 1 user")
+			},
+			during: func(p *person) { p.types(kb.Escape).seesNo("dialog", "Deleted users") },
+			after:  func(p *person) { p.reads("User-30 was restored") }},
+		"everybody to be printed, once others are searched for": {held: all,
+			before: func(p *person) { evaluate[any](p, `window.print = () => { window.printed = true; }`) },
+			ask:    func(p *person) { p.fromMenu("Print").reads("Reading everybody") },
+			during: func(p *person) { p.fills("Search all fields", "User-30").lists("User-30") },
+			after: func(p *person) {
+				p.expect("whether it is printed", evaluate[bool](p, `window.printed ?? false`), false)
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ada, _ := withFields(t, "department", numbered(30, "")...)
+			ada.reads("1–25 of 30")
+			if c.before != nil {
+				c.before(ada)
+			}
+			ada.holds(func() { c.ask(ada) }, func(fetch.EventRequestPaused) bool {
+				c.during(ada)
+				return true
+			}, &fetch.RequestPattern{URLPattern: c.held})
+			timer(ada, 200*time.Millisecond) // in which the answer, that should not be followed, comes
+			c.after(ada)
+		})
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -119,11 +120,13 @@ func TestWhoWasDeletedIsFoundAndRestored(t *testing.T) {
 	ada.reads("by key API_KEY")
 	ada.fills("Search the deleted users", "ben").seesNo("checkbox", "Select Cleo")
 	ada.check()
-	ada.reloads().clicks("checkbox", "Select Ben").clicks("button", "Restore 1 user").reads("Ben was restored")
+	ada.reloads().clicks("checkbox", "Select Ben").types(kb.Enter).reads("Ben was restored")
+	ada.isAt("button", "Close") // the box that had the focus is gone
 	ada.clicks("checkbox", "Select all that are listed")
 	ada.clicks("button", "Restore 2 users").reads("2 users restored")
 	ada.goesBack().seesNo("dialog", "Deleted users")
 	ada.lists("Cleo", "Ben", "Ada") // with the ids that they had
+	ada.opens("Change Ben", "Change user").clicks("button", "History").reads("Restored by key API_KEY", "Added by key API_KEY")
 }
 
 func TestAHistorySaysWhoChangedWhatAndTakesItBack(t *testing.T) {
@@ -137,8 +140,9 @@ func TestAHistorySaysWhoChangedWhatAndTakesItBack(t *testing.T) {
 	ada.reads("Changed by key API_KEY", "Email: ada@example.org → augusta@example.org", "Name: Ada → Augusta", "Added by key API_KEY")
 	ada.check()
 	undo := `document.querySelectorAll('.entries button:not([hidden])')`
-	evaluate[any](ada, undo+`[1].click()`)
-	ada.reads("Augusta was changed back", "Name: Augusta → Ada")
+	evaluate[any](ada, undo+`[1].focus()`)
+	ada.types(kb.Enter).reads("Augusta was changed back", "Name: Augusta → Ada")
+	ada.isAt("button", "Close")
 	evaluate[any](ada, undo+`[1].click()`) // of the email
 	ada.reads("Email: augusta@example.org → ada@example.org")
 	p.Do(t, http.MethodPatch, "/api/users/1", `{"name":"Third"}`, "X-API-Key: "+writeKey).Expect(t, 200, "…")
@@ -196,6 +200,12 @@ func TestTypedTextIsNotLeftWithoutAQuestion(t *testing.T) {
 		ada.seesNo("dialog", open.dialog)
 	}
 	ada.opens("Add user", "Add user").reloads().sees("dialog", "Add user") // nothing was typed
+	ada.clicks("button", "Cancel").opens("Delete Ada", "Delete this user?")
+	ada.holds(func() { ada.clicks("button", "Delete") }, func(fetch.EventRequestPaused) bool {
+		ada.answers("", false, reload) // which would leave it half done
+		return true
+	}, &fetch.RequestPattern{URLPattern: "*/api/users/batch"})
+	ada.reads("Ada was deleted")
 }
 
 // There is no Undo that would be refused.

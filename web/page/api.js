@@ -13,6 +13,21 @@ const unreachable = () => new Error(navigator.onLine ? 'The service cannot be re
 /** The proxy at which people sign in has answered. Nothing is loaded again: what was typed stays, and can be sent again. */
 const signedOut = () => refusal(403, 'Your sign-in has ended. Sign in in another tab, and try again here');
 
+/**
+ * Returns a function that begins a question and returns its signal. The next question, and closing the dialog, abort it: an
+ * answer that comes later is not shown, so that nothing is done to others than the person sees.
+ */
+export function questions(dialog = null) {
+  let last = new AbortController();
+  const begin = () => {
+    last.abort();
+    last = new AbortController();
+    return last.signal;
+  };
+  dialog?.addEventListener('close', begin);
+  return begin;
+}
+
 let pressed = null; // the button whose click is being handled
 
 for (const event of ['click', 'submit']) {
@@ -104,19 +119,19 @@ export async function readUsers(query, options) {
 export const placeAfter = (headers) => /[?&]after=([^&>]+)/.exec(headers.get('Link'))?.[1] ?? null;
 
 /** Returns all users whom a list has. */
-export async function readAll(place) {
+export async function readAll(place, signal) {
   const button = pressed; // which works until the last answer
   const all = [];
   for (let after = null; ;) {
-    const { users, headers } = await readUsers(pageQuery({ ...place, after }, 1000), { button });
+    const { users, headers } = await readUsers(pageQuery({ ...place, after }, 1000), { button, signal });
     all.push(...users);
     after = placeAfter(headers);
     if (after === null) return all;
   }
 }
 
-export async function readUser(id) {
-  const answer = await call('GET', `api/users/${id}`);
+export async function readUser(id, options) {
+  const answer = await call('GET', `api/users/${id}`, options);
   return { user: await readJSON(answer), tag: tagOf(answer.headers) };
 }
 

@@ -2,7 +2,7 @@
 // meanwhile stays, and about what both have changed the person decides.
 
 import { leave, openAt, stayAt } from './place.js';
-import { call, readUser } from './api.js';
+import { call, questions, readUser } from './api.js';
 import { load } from './list.js';
 import { done, inputs, labelOf, mayWrite, say, short, textOf } from './show.js';
 import { showHistory, undoChanges, writeFields } from './undo.js';
@@ -10,6 +10,7 @@ import { showHistory, undoChanges, writeFields } from './undo.js';
 const dialog = document.querySelector('#user');
 const form = dialog.querySelector('form');
 const button = form.querySelector('.primary');
+const begin = questions();
 
 let read = null; // the user and the tag that are changed; null while one is added
 let isGone = false; // the user was deleted, and is added again
@@ -21,12 +22,16 @@ export function addUser() {
   open('Add user', '#add');
 }
 
-/** Reads a user again before it is changed: the list may be old. */
+/** Reads a user again before it is changed: the list may be old. What the person has opened meanwhile stays. */
 export async function changeUser(id) {
+  const signal = begin();
   try {
-    read = await readUser(id);
+    const found = await readUser(id, { signal });
+    if (document.querySelector('dialog[open]')) return;
+    read = found;
     open(mayWrite() ? 'Change user' : 'User', `#user=${id}`);
   } catch (error) {
+    if (signal.aborted) return;
     leave(`#user=${id}`);
     say(error.message);
     load();
@@ -44,13 +49,17 @@ export function restoreUser(user, error) {
 
 /** Shows the history of the user. What is taken back there is shown here, with what was typed over it. */
 export const showHistoryOfUser = () => showHistory(read.user, async () => {
+  const start = read;
+  const now = await readUser(start.user.id);
+  if (read !== start) return; // the form is about another by now
   const typed = edited();
-  read = await readUser(read.user.id);
+  read = now;
   fill();
   for (const [field, value] of Object.entries(typed)) give(inputs.get(field), shown(value));
 });
 
 function open(title, address) {
+  begin();
   dialog.querySelector('h2').textContent = title;
   fill();
   for (const input of inputs.values()) input[input.options ? 'disabled' : 'readOnly'] = title === 'User';
@@ -137,7 +146,7 @@ export function closeForm() {
 
 async function saveNew() {
   await call('POST', 'api/users', { body: JSON.stringify(written()) });
-  finish(`${short(written().name)} was added`);
+  finish(() => done(`${short(written().name)} was added`));
 }
 
 async function saveChange() {
@@ -145,8 +154,8 @@ async function saveChange() {
     const change = await writeFields(read, edited());
     if (!change) return;
     const name = short(change.after.name ?? change.name);
-    if (Object.keys(change.after).length > 0) finish(`${name} was saved`, done, () => undoChanges([change]));
-    else finish(`${name} stays as it is`, say);
+    if (Object.keys(change.after).length > 0) finish(() => done(`${name} was saved`, () => undoChanges([change])));
+    else finish(() => say(`${name} stays as it is`));
   } catch (error) {
     if (error.status !== 404) throw error;
     isGone = true;
@@ -159,16 +168,16 @@ async function saveChange() {
 async function saveAgain() {
   try {
     await call('POST', `api/users/${read.user.id}/restore`, { body: JSON.stringify(edited()) });
-    finish(`${short(written().name)} was restored`);
+    finish(() => done(`${short(written().name)} was restored`));
   } catch (error) {
     if (error.status !== 404) throw error;
     await saveNew();
   }
 }
 
-function finish(sentence, tell = done, undo = null) {
+function finish(tell) {
   dialog.close();
-  tell(sentence, undo);
+  tell();
   load();
 }
 

@@ -1,15 +1,16 @@
 // What others write while the page is open. The page says that there is something new, and shows it only when a person asks
 // for it: no row moves under the pointer. Where changes are not recorded it asks for its list again.
 
-import { call, readJSON, tagOf } from './api.js';
+import { call, questions, readJSON, tagOf } from './api.js';
 
 const longestAnswer = 55; // s that a request waits for a change
 const pause = 4_000; // ms before a request: what is new is seen within 5 s
 
 const news = document.querySelector('#news');
 
+const begin = questions();
+
 let list = null; // what is followed
-let asking = new AbortController();
 
 /** Follows what comes after a list, which was read with a query, has these headers, and shows these users. */
 export function followFrom(query, headers, users) {
@@ -27,9 +28,8 @@ export function stopFollowing() {
 
 /** Only a tab that can be seen asks: a browser has few connections to a service, and the service few places to wait. */
 function restart() {
-  asking.abort();
-  asking = new AbortController();
-  if (list && !document.hidden) follow(list, asking.signal);
+  const signal = begin();
+  if (list && !document.hidden) follow(list, signal);
 }
 
 document.addEventListener('visibilitychange', restart);

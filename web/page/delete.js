@@ -2,11 +2,11 @@
 // with the old id.
 
 import { openAt } from './place.js';
-import { call, readJSON } from './api.js';
+import { call, questions, readJSON } from './api.js';
 import { restoreUser } from './change.js';
 import { load } from './list.js';
 import { changeAll, restoreEach, sayLeft, showFailures } from './many.js';
-import { copyOf, count, done, keptFor, sayWho, short, showTime, whenTyped } from './show.js';
+import { copyOf, count, done, keepFocus, keptFor, say, sayWho, short, showTime, whenTyped } from './show.js';
 
 const most = 6; // people that are named; the others are counted
 
@@ -48,9 +48,9 @@ ofQuestion('form').addEventListener('submit', async () => {
 const dialog = document.querySelector('#deleted');
 const find = (selector) => dialog.querySelector(selector);
 const [form, search, all, body] = ['form', '[type=search]', 'thead input', 'tbody'].map(find);
+const begin = questions(dialog);
 
 let users = new Map(); // those that are listed, by id
-let reading = new AbortController();
 
 export function showDeleted() {
   search.value = '';
@@ -58,21 +58,20 @@ export function showDeleted() {
   list();
 }
 
-const listAgain = () => { if (dialog.open) list(); };
-document.querySelector('#user').addEventListener('close', listAgain); // it may have restored one
+const listAgain = async (...said) => { if (dialog.open) await list(...said); };
+document.querySelector('#user').addEventListener('close', () => listAgain()); // it may have restored one
 whenTyped(search, listAgain);
 
 /** Lists those whom the search finds, the last who was deleted first, and says what was done. */
 async function list(sentence = '', failures = []) {
-  reading.abort();
-  reading = new AbortController();
-  const { signal } = reading;
+  const signal = begin();
   const q = search.value.trim();
   try {
     const query = new URLSearchParams({ limit: 1000, ...(q && { q }) });
     const answer = await call('GET', `api/users/deleted?${query}`, { signal });
     users = new Map((await readJSON(answer)).map((user) => [user.id, user]));
     body.replaceChildren(...[...users.values()].map(row));
+    keepFocus(dialog);
     const others = answer.headers.has('Link') ? `The last ${count(users.size)}; search for others` : '';
     find('[role=status]').textContent = [sentence, users.size === 0 ? 'Nobody is found' : others].filter(Boolean).join('. ');
     showFailures(dialog, '', failures);
@@ -107,10 +106,12 @@ form.addEventListener('submit', async () => {
   form.ariaBusy = 'true';
   try {
     const { words, failures } = await restoreUsers(chosen());
-    if (words) done('');
-    await list(words, failures);
-  } catch (failure) {
-    showFailures(dialog, failure.message);
+    if (!dialog.open) say(words);
+    else if (words) done('');
+    await listAgain(words, failures);
+  } catch ({ message }) {
+    if (dialog.open) showFailures(dialog, message);
+    else say(message);
   }
   form.ariaBusy = null;
 });

@@ -2,7 +2,7 @@
 // holds the file in memory until it is whole. Selected users are asked for by their ids, in as many requests as it takes.
 
 import { filters, isSearch } from './place.js';
-import { bodyOf, call } from './api.js';
+import { bodyOf, call, questions } from './api.js';
 import { hasKey } from './key.js';
 import { countFound, currentPlace, sayPlace } from './list.js';
 import { chosenUsers } from './selection.js';
@@ -12,17 +12,19 @@ const mostIDs = 100; // in one request
 
 const dialog = document.querySelector('#export');
 
-let reading = new AbortController();
+const begin = questions(dialog);
+
+let chosen = []; // the users who were selected when the dialog was opened
 
 /** Asks which users, and in which form. What was asked for is chosen already: those who are found, or those selected. */
 export function exportUsers(what = 'found') {
   const place = currentPlace();
   const { total, matches } = countFound();
-  const chosen = chosenUsers().length;
+  chosen = chosenUsers();
   const [ofChosen, found, all] = dialog.querySelectorAll('fieldset label');
-  [ofChosen.hidden, found.hidden] = [chosen === 0, !isSearch(place)];
+  [ofChosen.hidden, found.hidden] = [chosen.length === 0, !isSearch(place)];
   dialog.querySelector(`[value=${what === 'found' && !isSearch(place) ? 'all' : what}]`).checked = true;
-  ofChosen.querySelector('span').textContent = `The ${showNumber(chosen)} selected`;
+  ofChosen.querySelector('span').textContent = `The ${showNumber(chosen.length)} selected`;
   found.querySelector('bdi').textContent = `The ${matches === null ? '' : showNumber(matches)} found: ${sayPlace()}`;
   all.querySelector('span').textContent = total === null ? 'All' : `All ${showNumber(total)}`;
   say('');
@@ -44,22 +46,19 @@ function fileOf({ dataset }, parameters) {
   return `api/users.${dataset.file}${query.size ? `?${query}` : ''}`;
 }
 
-dialog.addEventListener('close', () => reading.abort());
 for (const link of dialog.querySelectorAll('a')) {
   link.addEventListener('click', (event) => {
     link.href = fileOf(link, sought());
     if (!hasKey() && !isFor('chosen')) return;
     event.preventDefault();
-    reading.abort();
-    reading = new AbortController();
-    download(link, reading.signal);
+    download(link, begin());
   });
 }
 
 /** Makes one file of the answers to one request, or to as many as there are hundreds of selected users. */
 async function download(link, signal) {
   say('Fetching the users…');
-  const ids = chosenUsers().map(({ id }) => id).sort((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
+  const ids = chosen.map(({ id }) => id).sort((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
   const parts = 'spreadsheet' in link.dataset ? ['\ufeff'] : []; // which is no part of a text that was read
   let n = 0;
   try {

@@ -1,12 +1,12 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
-import { call, countUsers, placeAfter, readAll, readUsers } from './api.js';
+import { call, countUsers, placeAfter, questions, readAll, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
 import {
   filters, isSearch, pageQuery, readAddress, sayFilters, searchInstead, showFilters, suggest, writeAddress,
 } from './place.js';
 import { showRows } from './rows.js';
-import { showSelection } from './selection.js';
+import { showSelection, stopChoosing } from './selection.js';
 import { count, say, short, showNumber } from './show.js';
 import { onDevice } from './store.js';
 
@@ -16,6 +16,7 @@ const find = (selector) => document.querySelector(selector);
 const list = find('#list');
 const table = list.querySelector('table');
 const trouble = find('#trouble');
+const begin = questions();
 
 let place = readAddress();
 let users = new Map(); // those on screen, by id
@@ -23,7 +24,6 @@ let size = Number(sizes.find((one) => one === onDevice.getItem('size')) ?? sizes
 let next = null; // the place behind this page, if there is more
 let total = null;
 let matches = null;
-let loading = new AbortController();
 
 export const currentPlace = () => place;
 export const userOnScreen = (id) => users.get(id);
@@ -81,11 +81,10 @@ export const sayPlace = () => [place.q && `“${short(place.q)}”`, sayFilters(
 
 /** Loads the page of users again, then how many there are. Only the last call's answer is shown. */
 export async function load({ counts = true } = {}) {
-  loading.abort();
-  loading = new AbortController();
+  const signal = begin();
   stopFollowing();
+  stopChoosing();
   next = null; // it was behind the page before
-  const { signal } = loading;
   list.ariaBusy = true;
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
   try {
@@ -172,22 +171,27 @@ export const goToNext = () => (next === null ? null : goTo({ after: next, from: 
 
 /** Goes to the page before: backwards, the list goes on there behind as many users as a page has. */
 export async function goToPrevious() {
-  const begin = place;
+  const start = place;
   const order = place.order === 'asc' ? 'desc' : 'asc';
   try {
     const after = placeAfter((await call('HEAD', `api/users?${pageQuery({ ...place, order }, size)}`)).headers);
-    if (place !== begin) return; // the person has gone elsewhere
+    if (place !== start) return; // the person has gone elsewhere
     await goTo({ after, from: after === null ? 1 : place.from && Math.max(place.from - size, 1) });
   } catch (error) {
-    if (place === begin) showTrouble(error);
+    if (place === start) showTrouble(error);
   }
 }
 
 /** Prints everybody whom the list shows, on all pages of it. Afterwards the list is as it was. */
 export async function print() {
+  const start = place;
   try {
     if (!isWhole()) {
-      showRows(await readAll(place));
+      say('Reading everybody…', 600_000);
+      const everybody = await readAll(place);
+      say('');
+      if (place !== start) return;
+      showRows(everybody);
       window.addEventListener('afterprint', () => load({ counts: false }), { once: true });
     }
     window.print();

@@ -6,9 +6,10 @@ import { exportUsers } from './export.js';
 import { importCells, importUsers } from './import.js';
 import * as list from './list.js';
 import { filtersWithForm, filtersWithout, opened, searchInstead } from './place.js';
+import { isAtWork } from './many.js';
 import * as selection from './selection.js';
 import { setField } from './set.js';
-import { keptFor, mayWrite, whenTyped } from './show.js';
+import { keepFocus, keptFor, mayWrite, whenTyped } from './show.js';
 
 const find = (selector) => document.querySelector(selector);
 const on = (selector, event, action) => find(selector).addEventListener(event, action);
@@ -45,7 +46,10 @@ on('#clear', 'click', () => {
   find('#q').focus();
   list.goTo({ q: '', filters: [] });
 });
-on('#instead', 'click', () => list.goTo(searchInstead(list.currentPlace())));
+on('#instead', 'click', () => {
+  find('#q').focus();
+  list.goTo(searchInstead(list.currentPlace()));
+});
 
 on('#filter', 'submit', () => {
   const filters = filtersWithForm();
@@ -121,10 +125,12 @@ async function openNamed() {
   if (address.has('deleted') && !find('#deleted').open) showDeleted();
 }
 
-// Reload and closing the tab ask before typed text is lost.
+document.addEventListener('close', () => keepFocus(), { capture: true }); // what opened the dialog may be gone
+
+// Reload and closing the tab ask before typed text is lost, or work is left half done.
 window.addEventListener('beforeunload', (event) => {
   const inputs = [...document.querySelectorAll('#user[open] :is(input, select), #set[open] #set-value')];
-  if (inputs.some(({ value, defaultValue = '' }) => value !== defaultValue)) event.preventDefault();
+  if (isAtWork() || inputs.some(({ value, defaultValue = '' }) => value !== defaultValue)) event.preventDefault();
 });
 
 list.showPlace();

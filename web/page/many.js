@@ -6,6 +6,11 @@ import { choose } from './selection.js';
 import { copyOf, count, done, say, short, showNumber } from './show.js';
 
 const inOne = 100; // so that it can be ended
+let atWork = 0; // how much of it is done now
+
+/** Reports whether many are just being changed: who leaves the page then, leaves it half done. */
+export const isAtWork = () => atWork > 0;
+
 const mayNot = ({ failure: { status } }) => [401, 403].includes(status); // with this key, and so with nobody else
 
 /**
@@ -16,6 +21,7 @@ const mayNot = ({ failure: { status } }) => [401, 403].includes(status); // with
 async function inSteps(users, act, signal) {
   const [succeeded, failures] = [[], []];
   let waiting = users;
+  atWork += 1;
   while (waiting.length > 0 && !signal?.aborted && !failures.some(mayNot)) {
     const some = waiting.slice(0, inOne);
     const results = await act(some);
@@ -27,6 +33,7 @@ async function inSteps(users, act, signal) {
     });
     waiting = waiting.slice(inOne);
   }
+  atWork -= 1;
   return { succeeded, failures, waiting };
 }
 
@@ -81,8 +88,6 @@ export async function changeAll(dialog, users, verb, change, undo) {
     if (stay.length > 0) showFailures(dialog, words, failed);
     else dialog.close();
   }
-  const isLost = !dialog.open && document.activeElement.matches('body, dialog *'); // the button that opened it is gone
-  if (isLost) document.querySelector('#list').focus({ preventScroll: true });
   if (succeeded.length > 0) done(words, () => undo(succeeded));
   else if (!dialog.open || signal.aborted) say(words);
   if (stay.length < users.length) load();

@@ -1,7 +1,7 @@
 // Who is selected, on whatever page they are, and the bar of what can be done with them.
 
 import { isSearch } from './place.js';
-import { readAll } from './api.js';
+import { questions, readAll } from './api.js';
 import { count, say, showNumber } from './show.js';
 
 const find = (selector) => document.querySelector(selector);
@@ -23,8 +23,12 @@ export function showSelection(onScreen, at, found) {
   choose([...users.keys()].filter((id) => chosen.has(id)), true);
 }
 
+/** Nobody is selected by an answer that comes after another search, or another choice. Returns a signal as any question. */
+export const stopChoosing = questions();
+
 /** Selects users of this page, or selects users no longer, and shows how many are. */
 export function choose(ids, isChosen) {
+  stopChoosing();
   for (const id of ids) {
     if (isChosen) chosen.set(id, users.get(id));
     else chosen.delete(id);
@@ -48,15 +52,17 @@ export function chooseAll(isChosen) {
 export const chooseNone = () => choose([...chosen.keys()], false);
 
 export async function chooseAllFound() {
+  const signal = stopChoosing();
   try {
-    for (const user of await readAll(place)) chosen.set(user.id, user);
+    for (const user of await readAll(place, signal)) chosen.set(user.id, user);
     show();
   } catch (error) {
-    say(error.message);
+    if (!signal.aborted) say(error.message);
   }
 }
 
 function show() {
+  const focused = document.activeElement; // which may be hidden here
   for (const tr of body.rows) tr.querySelector('input').checked = chosen.has(tr.dataset.id);
   const here = body.querySelectorAll(':checked').length;
   all.checked = here > 0 && here === body.rows.length;
@@ -70,12 +76,11 @@ function show() {
   const which = place && isSearch(place) ? ' that match' : '';
   find('#choose-found').textContent = `Select all ${showNumber(matches ?? 0)}${which}`;
   find('#delete-chosen').textContent = `Delete ${count(chosen.size)}`;
-  showBar();
+  showBar(focused);
 }
 
 /** Shows the bar. Tab leads to it from the row that was clicked last: as a popover, it comes behind its source. */
-function showBar() {
-  const focused = document.activeElement;
+function showBar(focused) {
   const isInside = bar.contains(focused);
   bar.hidePopover();
   if (chosen.size > 0) bar.showPopover({ source: body.querySelector(`[data-id="${last}"] input`) ?? all });

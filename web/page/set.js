@@ -10,8 +10,10 @@ const find = (selector) => dialog.querySelector(selector);
 
 const [field, empty] = ['#set-field', '#set-empty'].map(find);
 let value = find('#set-value'); // the input that the field has
+let users = []; // who were selected when the dialog was opened
 
 export function setField() {
+  users = chosenUsers();
   [field.value, value.value, empty.checked] = ['', '', false];
   showFailures(dialog, '');
   sayWhat();
@@ -22,9 +24,9 @@ dialog.addEventListener('change', sayWhat);
 
 /** Says what would be done, on the button too. */
 function sayWhat() {
-  const users = count(chosenUsers().length);
-  const ofField = field.value && ` ${labelOf(field.value)} for ${users}`;
-  find('h2').textContent = `Set a field of ${users}`;
+  const whom = count(users.length);
+  const ofField = field.value && ` ${labelOf(field.value)} for ${whom}`;
+  find('h2').textContent = `Set a field of ${whom}`;
   find('.primary').textContent = (empty.checked ? 'Empty' : 'Set') + ofField;
   value = inputFor(field.value, value);
   value.disabled = empty.checked; // otherwise it is required: nothing is emptied by mistake
@@ -32,10 +34,12 @@ function sayWhat() {
 
 find('form').addEventListener('submit', async () => {
   const [name, text] = [field.value, empty.checked ? null : textOf(value)];
-  await changeAll(dialog, chosenUsers(), 'changed', (user, seen) => (
+  const left = await changeAll(dialog, users, 'changed', (user, seen) => (
     user[name] === seen[name] ? { method: 'PATCH', body: { [name]: text } }
       : { failure: new Error('Somebody else has changed this field meanwhile') }
-  ), (users) => undoChanges(users.map((user) => (
+  ), (some) => undoChanges(some.map((user) => (
     { id: user.id, name: user.name, before: { [name]: user[name] }, after: { [name]: text } }))));
+  if (left.length === 0) return;
+  users = left;
   sayWhat();
 });

@@ -118,11 +118,11 @@ export function whenTyped(input, action) {
 
 let hiding;
 
-export function say(sentence) {
+export function say(sentence, time = 8000) {
   const place = document.querySelector('#said');
   place.textContent = sentence;
   clearTimeout(hiding);
-  hiding = setTimeout(() => { place.textContent = ''; }, 8000);
+  hiding = setTimeout(() => { place.textContent = ''; }, time);
 }
 
 const message = document.querySelector('#done');
@@ -145,11 +145,18 @@ message.querySelector('#undo').addEventListener('click', async () => {
   takeBack = null;
   try {
     const words = await undo();
-    if (words) done(words); // otherwise the person has decided to leave it
+    // Without words, the person has decided to leave it. What was done meanwhile keeps its Undo.
+    if (words) (takeBack ? say : done)(words);
   } catch (error) {
     say(error.message);
   }
   takeBack ??= message.querySelector('p').textContent ? undo : null;
 });
+
+/** Gives the focus to the list, or to what closes a dialog, where what had it is gone. */
+export function keepFocus(dialog = null) {
+  if (!document.activeElement.matches('body, dialog:not([open]) *')) return;
+  (dialog?.querySelector('[data-close]') ?? document.querySelector('#list')).focus({ preventScroll: true });
+}
 
 export const short = (value, most = 60) => (value.length > most ? `${value.slice(0, most)}…` : value);

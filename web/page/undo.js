@@ -3,14 +3,16 @@
 // now the person decides.
 
 import { openAt } from './place.js';
-import { call, readJSON, readUser } from './api.js';
+import { call, questions, readJSON, readUser } from './api.js';
 import { load } from './list.js';
 import { changeEach, sayLeft } from './many.js';
-import { copyOf, count, done, inputs, labelOf, sayWho, short, showTable, showTime, shownValue } from './show.js';
+import { copyOf, count, done, inputs, keepFocus, labelOf, say, sayWho, short, showTable, showTime, shownValue } from './show.js';
 
 const conflict = document.querySelector('#conflict');
 const dialog = document.querySelector('#history');
-const words = { created: 'Added', deleted: 'Deleted', changed: 'Changed' };
+const entries = dialog.querySelector('.entries');
+const begin = questions(dialog);
+const words = { created: 'Added', restored: 'Restored', deleted: 'Deleted', changed: 'Changed' };
 
 const isSame = (one, other) => String(one ?? '') === String(other ?? ''); // null looks like an empty text, 3 like a typed 3
 
@@ -77,33 +79,40 @@ export async function undoChanges(changes) {
   return n === 1 ? `${short(changes[0].name)} was changed back` : '';
 }
 
-let user = null; // whose history is open
-let changed = null; // what is called once something was taken back
-
-/** Shows who changed what of a user, and when. */
-export function showHistory(of, whenChanged) {
-  [user, changed] = [of, whenChanged];
+/**
+ * Shows who changed what of a user, and when: nothing, until the service has told it. `whenChanged` is called once something
+ * was taken back.
+ */
+export function showHistory(user, whenChanged) {
   dialog.querySelector('bdi').textContent = user.name;
   openAt(dialog, `#user=${user.id}&history`);
-  list('');
+  list(user, whenChanged);
 }
 
+dialog.addEventListener('close', () => entries.replaceChildren());
+
 /** Lists the entries, the newest first, and says what was done. */
-async function list(sentence) {
+async function list(user, whenChanged, sentence = '') {
+  const signal = begin();
+  dialog.querySelector('[role=status]').textContent = '';
+  sayError('');
   try {
-    const answer = await call('GET', `api/users/${user.id}/changes?limit=1000`);
-    dialog.querySelector('.entries').replaceChildren(...(await readJSON(answer)).changes.map(entry));
+    const answer = await call('GET', `api/users/${user.id}/changes?limit=1000`, { signal });
+    const { changes } = await readJSON(answer);
+    // Before somebody is there again there was a deletion.
+    const opOf = ({ op }, i) => (op === 'created' && changes[i + 1]?.op === 'deleted' ? 'restored' : op);
+    entries.replaceChildren(...changes.map((change, i) => entry(user, whenChanged, { ...change, op: opOf(change, i) })));
+    keepFocus(dialog);
     const older = answer.headers.has('Link') ? 'Older changes are not shown' : '';
     dialog.querySelector('[role=status]').textContent = [sentence, older].filter(Boolean).join('. ');
-    sayError('');
   } catch (error) {
-    sayError(error.message);
+    if (!signal.aborted) sayError(error.message);
   }
 }
 
-const sayError = (words) => { dialog.querySelector('.error').textContent = words; };
+const sayError = (text) => { dialog.querySelector('.error').textContent = text; };
 
-function entry({ op, at, by, before, after = {} }) {
+function entry(user, whenChanged, { op, at, by, before, after = {} }) {
   const item = copyOf('#entry', { span: `${words[op]}${by ? ` by ${sayWho(by)}` : ''}` });
   const [time, button] = ['time', 'button'].map((name) => item.querySelector(name));
   showTime(time, at);
@@ -117,11 +126,12 @@ function entry({ op, at, by, before, after = {} }) {
   button.addEventListener('click', async () => {
     try {
       const sentence = await undoChanges([{ ...user, before: old, after }]);
+      await whenChanged();
+      if (!item.isConnected) return say(sentence);
       if (sentence) done('');
-      await changed();
-      await list(sentence);
+      await list(user, whenChanged, sentence);
     } catch (error) {
-      sayError(error.message);
+      (item.isConnected ? sayError : say)(error.message);
     }
   });
   return item;
