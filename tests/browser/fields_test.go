@@ -241,8 +241,19 @@ func TestThePageHasTheTypesOfFields(t *testing.T) {
 		ada.stores(p, 2, `"active":false,"joined":"2026-01-01","level":9.5,"site":null,"role":null`)
 	}
 
-	ada.imports("people.csv", "name,email,active,joined\nDan,dan@example.org,WAHR,2020-02-29\nEve,eve,,31.12.2025\n")
-	ada.sees("cell", "joined must be a date such as 2026-12-31 or null")
+	ada.imports("people.csv", "name,email,active,joined\nDan,dan@example.org,WAHR,2020-02-29\nEve,eve,,2025-31-12\n")
+	ada.sees("cell", "joined must be a date such as 2026-12-31")
 	ada.clicks("button", "Import the other 1")
 	ada.stores(p, 4, `"active":true,"joined":"2020-02-29","level":null,"site":null,"role":null`)
+	ada.clicks("button", "Close")
+
+	ada.imports("Verein.csv",
+		"Name;E-Mail;Eintritt;Aktiv;Bezahlt\nFay;fay@example.org;1.2.2020;ja;ja\nGus;gus@example.org;31.12.2026;Nein;x\n")
+	ada.reads("Choose above what is in Eintritt, Aktiv, Bezahlt. Or whoever runs the service")
+	ada.chooses("Bezahlt is", "level").reads("2 of 2 rows cannot be imported", ", or choose “Leave out” for a column.")
+	ada.chooses("Bezahlt is", "").chooses("Aktiv is", "active").chooses("Eintritt is", "joined")
+	ada.sees("cell", "2026-12-31") // as it will be stored
+	ada.clicks("button", "Import 2 users").reads("2 users added")
+	ada.stores(p, 5, `"active":true,"joined":"2020-02-01","level":null,"site":null,"role":null`)
+	ada.stores(p, 6, `"active":false,"joined":"2026-12-31","level":null,"site":null,"role":null`)
 }

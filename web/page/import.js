@@ -1,8 +1,10 @@
 // Importing a file. The service first looks at it and says what it would do; only then is there a button that does it.
 
-import { call, readJSON } from './api.js';
+import { call, questions, readJSON } from './api.js';
 import { load } from './list.js';
-import { firstChanges, firstNames, missing, showColumns, toUTF8, withKnownColumns, withoutField } from './sheet.js';
+import {
+  firstChanges, firstNames, missing, repeatedEmails, showColumns, toUTF8, withKnownColumns, withoutField,
+} from './sheet.js';
 import { count, done, labelOf, showNumber, showTable, shownValue } from './show.js';
 
 const dialog = document.querySelector('#import');
@@ -12,14 +14,15 @@ const [input, busy, bar, result, button, leave] =
 const [known, keep, fieldless, differences, refused] =
   ['#known', '#keep', '#fieldless', '#differences', '#refused'].map(find);
 
+const begin = questions();
 const nothingStored = 'Nothing was stored. Correct these lines and choose the file again';
 const mostOfValue = 60; // characters
-const mostFields = 5; // in the command that adds them
+const mostNamed = 5; // fields in the command that adds them, and lines with an email of an earlier one
 
 let file = null; // what was chosen or pasted, in UTF-8
 let asRead = []; // what is said of it if it was not in UTF-8
+let again = []; // the lines whose email is in a line before, with that one
 let leaveOut = false; // the rows that are refused, if the file has any
-let working = new AbortController();
 
 export function importUsers(chosen = null) {
   if (!dialog.open) dialog.showModal();
@@ -42,18 +45,11 @@ for (const option of dialog.querySelectorAll('fieldset, #spreadsheet, #sheet')) 
 }
 dialog.addEventListener('close', () => take(null));
 
-/** Ends what is under way, and returns the signal of what comes instead. */
-function begin() {
-  working.abort();
-  working = new AbortController();
-  show([]);
-  return working.signal;
-}
-
 /** Takes another file, or none, and looks at it once it is in UTF-8. */
 async function take(chosen) {
   const signal = begin();
-  [file, asRead] = [null, []];
+  show([]);
+  [file, asRead, again] = [null, [], []];
   [known.hidden, keep.checked, leave.textContent] = [true, false, 'Cancel'];
   showColumns();
   if (!chosen) return;
@@ -72,6 +68,7 @@ async function take(chosen) {
 }
 
 const isCSV = () => !/\.(ndjson|jsonl|json)$/i.test(file.name);
+const hasColumns = () => !find('#sheet').hidden;
 const isUpdate = () => find('[value=update]').checked;
 
 /** Returns where the file goes. Its name says whether it is CSV or one JSON object a line. */
@@ -109,23 +106,29 @@ function showProgress(part) {
 
 async function look() {
   const signal = begin();
+  show([]);
   if (missing()) {
     show([file.name, missing()]);
     return;
   }
-  const answer = await send(true, signal);
-  if (!answer) return;
+  const told = await send(true, signal);
+  if (!told) return;
+  const repeated = isCSV() && told.skipped + told.updated > 0 ? await repeatedEmails(file) : [];
+  if (signal.aborted) return;
+  again = repeated.filter(([line]) => !told.rows?.some((row) => row.line === line));
+  const answer = withoutAgain(told);
   const { created, updated, skipped, refused: bad } = answer;
   const good = created + updated;
   const all = good + skipped + bad;
   leaveOut = bad > 0;
+  const ways = [hasColumns() && 'choose “Leave out” for a column', good > 0 && 'import the others'].filter(Boolean);
   ask(skipped + updated, all);
   keep.parentElement.hidden = !isUpdate() || (!answer.emptied && !keep.checked);
   show([
     file.name,
     ...asRead,
     bad > 0 && `${showNumber(bad)} of ${count(all, 'row')} cannot be imported`,
-    bad > 0 && `${nothingStored}${good > 0 ? ', or import the others' : ''}.`,
+    bad > 0 && `${[nothingStored, ...ways].join(', or ')}.`,
     ...sayWhat(answer, 'would be', {
       created: 'would be added', updated: 'would be changed', skipped: 'would stay as before',
     }),
@@ -139,9 +142,11 @@ async function look() {
 
 find('form').addEventListener('submit', async () => {
   if (button.hidden) return;
-  const answer = await send(false, begin());
+  show([]);
+  const sent = await send(false, begin());
   load(); // also where the answer was not waited for: the file may be stored
-  if (!answer) return;
+  if (!sent) return;
+  const answer = withoutAgain(sent);
   show([
     `${file.name} is imported`,
     ...sayWhat(answer, 'was', { created: 'added', updated: 'changed', skipped: 'left as before', refused: 'left out' }),
@@ -152,27 +157,37 @@ find('form').addEventListener('submit', async () => {
   leave.focus();
 });
 
+/** Returns an answer that does not count the lines of `again`, about which there are sentences. */
+const withoutAgain = ({ skipped, updated, ...others }) => ({
+  ...others, skipped: skipped - (isUpdate() ? 0 : again.length), updated: updated - (isUpdate() ? again.length : 0),
+});
+
 /** Says how many there are of each kind that there is, which values are emptied, and what the service warns of. */
 const sayWhat = (answer, verb, words) => [
   ...Object.keys(words).filter((kind) => answer[kind] > 0).map((kind) => `${count(answer[kind])} ${words[kind]}`),
+  ...again.slice(0, mostNamed).map(([line, first]) => (
+    `Line ${line} has the email of line ${first}, and ${verb} ${isUpdate() ? 'stored instead' : 'left out'}`)),
+  again.length > mostNamed && `${count(again.length - mostNamed, 'other line')} likewise`,
   ...Object.entries(answer.emptied ?? {}).map(([field, n]) => `${labelOf(field)} ${verb} emptied for ${count(n)}`),
-  ...answer.warnings ?? [],
+  ...(answer.warnings ?? []).map((warning) => warning.replace(
+    'import the file with spreadsheet=true', 'tick “The file was exported here”')),
 ];
 
 /** Asks what to do with those whose email is in use already, if there are any. */
 function ask(here, all) {
-  known.hidden = here === 0;
+  known.hidden = here + again.length === 0;
   const some = here < all ? `${showNumber(here)} of ${showNumber(all)}` : `All ${showNumber(here)}`;
-  known.querySelector('legend').textContent = here === 1 ? 'One is here already. Skip or update?'
-    : `${some} are here already. Skip or update them?`;
+  known.querySelector('legend').textContent = here === 0 ? 'An email is in the file twice. Skip or update?'
+    : here === 1 ? 'One is here already. Skip or update?' : `${some} are here already. Skip or update them?`;
 }
 
 /** Names the columns for which there is no field, and how there can be one. A click selects the command. */
 function showFieldless(titles) {
   fieldless.hidden = titles.length === 0;
-  const names = titles.slice(0, mostFields).map((title) => title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  const names = titles.slice(0, mostNamed).map((title) => title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
     .replaceAll('ß', 'ss').replace(/[^a-z0-9]+/g, '_').replace(/^[_0-9]+|_+$/g, '') || 'NAME');
-  fieldless.querySelector('p').textContent = `There is no field for ${titles.join(', ')}. Whoever runs ` +
+  const advice = hasColumns() ? ['Choose above what is in', 'Or whoever'] : ['There is no field for', 'Whoever'];
+  fieldless.querySelector('p').textContent = `${advice.join(` ${titles.join(', ')}. `)} runs ` +
     `the service can add fields with this command, and with ${names.join(',')} in USER_FIELDS:`;
   fieldless.querySelector('code').textContent = `users-api add-field ${names.join(' ')}`;
 }
@@ -193,6 +208,6 @@ function show(sentences, rows = [], isError = false) {
   result.textContent = sentences.filter(Boolean).join('\n');
   for (const part of [busy, fieldless, differences, button]) part.hidden = true;
   refused.hidden = rows.length === 0;
-  showTable(refused.querySelector('tbody'), rows.map(({ line, error }) => [String(line), error]));
+  showTable(refused.querySelector('tbody'), rows.map(({ line, error }) => [String(line), error.replace(' or null', '')]));
   result.scrollIntoView(); // on a phone it begins below the window
 }

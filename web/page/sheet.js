@@ -70,16 +70,30 @@ function separatorOf(text, isKnown) {
   return [',', ';', '\t'].toSorted((one, other) => score(other) - score(one))[0];
 }
 
-/** Returns the parts of a text with other titles, and if two columns are to be joined, with both in the first of them. */
-function rewrite(text, separator, titles, [first, second]) {
+/** What people write for values of a kind, and what the service takes. A date with dots has the day first everywhere. */
+const spellings = {
+  date: [[/^\s*(\d\d?)\.(\d\d?)\.(\d{4})\s*$/, '$3-0$2-0$1'], [/-0(\d\d)/g, '-$1']],
+  boolean: [[/^\s*(ja|oui|s[ií]|sim|да)\s*$/i, 'true'], [/^\s*(nein|non|não|nee|нет)\s*$/i, 'false']],
+};
+const spellingsOf = (field) => spellings[inputs.get(field)?.dataset.kind] ?? [];
+
+/** Returns a value for a field as the service takes it. */
+const settle = (field, text = '') => spellingsOf(field).reduce((said, [from, to]) => said.replace(from, to), text);
+
+/** Returns the parts of a text with other titles, the values as the service takes them, and a name in one column. */
+function rewrite(text, { separator, choices }) {
+  const [first, second] = nameColumns(choices);
+  const titles = choices.map((choice, i) => ({ [first]: 'name', [second]: '' }[i] ?? choice));
+  const isOfTitles = second === undefined && choices.every((choice) => spellingsOf(choice).length === 0);
   const parts = [];
   let done = 0;
   for (const { from, to, values, isBroken } of readRows(text, separator)) {
     const isHeader = parts.length === 0;
-    if (second === undefined && !isHeader) break;
+    if (isOfTitles && !isHeader) break;
     if (isBroken || values.length !== titles.length) continue; // the service says what is wrong with it
     const name = [first, second].map((column) => values[column]?.trim().replace(/\s+/g, ' ')).filter(Boolean).join(' ');
-    const row = (isHeader ? titles : values.with(first, name).with(second, '')).map(quote).join(separator);
+    const joined = values.with(first, name).map((value, i) => (i === second ? '' : settle(choices[i], value)));
+    const row = (isHeader ? titles : joined).map(quote).join(separator);
     parts.push(text.slice(done, from), row, '\n'.repeat(breaksIn(text.slice(from, to)) - breaksIn(row)));
     done = to;
   }
@@ -146,8 +160,10 @@ function readTable(text) {
   const titles = (header?.values ?? []).map((title) => title.replace(/[\s\p{C}]+/gu, ' ').trim());
   const given = titles.map(fieldOf);
   const isWhole = given.includes('name') && given.includes('email');
-  const fits = isWhole && (!titles.some(isOther) || fields.every((field) => given.includes(field)));
-  return { separator, titles, rows, fits, choices: guess(titles, rows) };
+  const choices = guess(titles, rows);
+  const fits = isWhole && (!titles.some(isOther) || fields.every((field) => given.includes(field))) &&
+    rows.every(({ values }) => values.every((value, i) => settle(choices[i], value) === value));
+  return { separator, titles, rows, fits, choices };
 }
 
 /** Returns the columns of a name in the order of its parts: one, two, or none. */
@@ -190,8 +206,14 @@ export async function showColumns(file = null) {
     select.ariaLabel = `${title} is`;
     return head;
   }));
-  const rows = table.rows.slice(0, mostRows).map(({ values }) => columns.map((column) => values[column]));
-  showTable(place.querySelector('tbody'), rows, mostOfValue);
+  showFirstRows();
+}
+
+/** Shows the first rows as they would be stored. */
+function showFirstRows() {
+  const columns = [...table.titles.keys()].filter(isUsed);
+  showTable(place.querySelector('tbody'), table.rows.slice(0, mostRows).map(({ values }) => (
+    columns.map((column) => settle(table.choices[column], values[column])))), mostOfValue);
 }
 
 // What a column is no other can be; a name is one column, or a first and a last.
@@ -201,6 +223,7 @@ place.addEventListener('change', ({ target: { value, dataset } }) => {
   table.choices = table.choices.map((other, i) => (i === Number(dataset.column) ? value : isInstead(other) ? '' : other));
   for (const select of place.querySelectorAll('select')) select.value = table.choices[select.dataset.column];
   table.file = null;
+  showFirstRows();
   onDevice.setItem(key(), JSON.stringify(table.choices));
 });
 
@@ -215,16 +238,30 @@ export function missing() {
 /** Returns the file with the columns that the service knows, row by row in the lines where they were. */
 export async function withKnownColumns(file) {
   if (!table) return file;
-  const { separator, choices } = table;
-  const name = nameColumns(choices);
-  const titles = choices.map((choice, i) => ['name', ''][name.indexOf(i)] ?? choice);
-  table.file ??= file.text().then((text) => new File(rewrite(text, separator, titles, name), file.name));
+  table.file ??= file.text().then((text) => new File(rewrite(text, table), file.name));
   return table.file;
 }
 
 /** Returns which columns have values and no field, of those that the service has ignored or that were left out here. */
 export const withoutField = (ignored) => (
   table ? table.titles.filter((title, i) => table.choices[i] === '' && isUsed(i)) : ignored).filter(isOther);
+
+/** Returns which lines of a CSV file have the email of an earlier line, each with that one. */
+export async function repeatedEmails(file) {
+  const text = await (await withKnownColumns(file)).text();
+  const lines = new Map(); // by email
+  const repeated = [];
+  let [line, at, column] = [1, 0, null];
+  for (const { from, values } of readRows(text, separatorOf(text, fieldOf))) {
+    line += breaksIn(text.slice(at, from));
+    at = from;
+    column ??= values.findIndex((title) => fieldOf(title) === 'email');
+    const email = values[column]?.trim().toLowerCase();
+    if (lines.has(email)) repeated.push([line, lines.get(email)]);
+    else if (email) lines.set(email, line);
+  }
+  return repeated;
+}
 
 /** Returns the first values that an update would change: of the users in the first rows of a CSV file. */
 export async function firstChanges(file, { isMarked, keeps }) {
