@@ -230,6 +230,7 @@ func TestTheSlashLeadsToTheSearch(t *testing.T) {
 func TestPrintingHasEverybodyAndWhoTheyAre(t *testing.T) {
 	p := start(t)
 	names := create(t, p, 60)
+	p.Change(t, 1, fmt.Sprintf(`{"email":"%s@example.org"}`, strings.Repeat("x", 200)))
 	ada := visit(t, p, "/?sort=name&q=user")
 	evaluate[any](ada, `window.print = () => { window.printed = document.querySelectorAll('#list tbody tr').length; }`)
 	ada.shows(names[:25], "1–25 of 60")
@@ -239,6 +240,9 @@ func TestPrintingHasEverybodyAndWhoTheyAre(t *testing.T) {
 	ada.expect("what is on paper beside the rows", evaluate[string](ada, `[...document.querySelectorAll(
 		'button, input, select, h1, #summary')].filter((part) => part.checkVisibility()).map((part) => part.innerText).join()`),
 		"Users,60 of 60 users match,Name,Email,Created")
+	ada.look("light", 680, 900) // a sheet of A4
+	call(ada, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	ada.expect("whether all fits", evaluate[bool](ada, `document.scrollingElement.scrollWidth <= 680`), true)
 	call(ada, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
 	evaluate[any](ada, `dispatchEvent(new Event('afterprint'))`)
 	ada.shows(names[:25], "1–25 of 60")

@@ -195,10 +195,15 @@ func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
 			backgroundImage !== 'none')(getComputedStyle(document.querySelector('#size')))`), true)
 		ada.opensImport()
 		program.Forbid(t, ada.page(), "drop") // nothing can be dropped here
+		ada.expect("by how much the dialog scrolls sideways",
+			evaluate[int](ada, `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#import'))`), 0)
 		ada.picks("people.csv", manyPeople(100))
 		ada.fitsOneLine("button", "Import 100 users")
 		ada.clicks("button", "Import 100 users").reads("100 users added")
-		ada.clicks("button", "Close")
+		ada.clicks("button", "Close").reads("100 users")
+		ada.expect("whether a name has room, and the title is beside its count", evaluate[bool](ada, `((name, title, count) => (
+			name.width >= 190 && count.left - title.right < 24))(...['tbody .name', 'h1', '#summary'].map(
+			(part) => document.querySelector(part).getBoundingClientRect()))`), true)
 		ada.clicks("checkbox", "Select all on this page").reads("25 selected")
 		ada.fitsOneLine("button", "Delete 25 users")
 		ada.expect("whether how many are selected is in one line",
