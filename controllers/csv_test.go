@@ -57,7 +57,6 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		`its last quote, and a quote inside it is written ""`
 	const refused = "refused: The first line of the file must name the columns: "
 	const joined = ". First and last names belong together in one column with this title"
-	const space = "A space stands before the quote at the start of a value: take it out"
 	const loneCR = "A CR stands within a value that has no quotes around it: " +
 		"lines must end with LF or CRLF, and a value with a line break needs quotes"
 	const second = "This row is a second header, as in files that were joined: take it out"
