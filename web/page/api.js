@@ -13,10 +13,7 @@ const unreachable = () => new Error(navigator.onLine ? 'The service cannot be re
 /** The proxy at which people sign in has answered. Nothing is loaded again: what was typed stays, and can be sent again. */
 const signedOut = () => refusal(403, 'Your sign-in has ended. Sign in in another tab, and try again here');
 
-/**
- * Returns a function that begins a question and returns its signal. The next question, and closing the dialog, abort it: an
- * answer that comes later is not shown, so that nothing is done to others than the person sees.
- */
+/** Returns a function that begins a question, and returns its signal: the next one, and closing the dialog, abort it. */
 export function questions(dialog = null) {
   let last = new AbortController();
   const begin = () => {
@@ -57,17 +54,17 @@ async function request(method, path, { body, headers, signal, progress, mayAsk =
     if (isOfProxy(answer)) throw signedOut();
     if (answer.ok || answer.status === 304) return answer;
     const error = refused(answer.status, await answer.text().catch(() => ''));
-    if (!mayAsk || !await mayRepeat(error, key)) throw error;
+    if (error.status !== 401 || !mayAsk) throw error;
+    if (keyHeaders().Authorization === key.Authorization && !await askForKey(error.message)) {
+      throw refusal(401, 'An API key is needed'); // one that was not valid is forgotten by now
+    }
   }
 }
 
-async function send(path, options) {
-  try {
-    return await fetch(path, { ...options, redirect: 'manual' });
-  } catch (error) {
-    throw options.signal?.aborted ? error : unreachable();
-  }
-}
+/** Returns what comes of a request, or throws that nothing did; whoever has aborted it knows why. */
+const arrived = (coming) => coming.catch((error) => { throw error.name === 'AbortError' ? error : unreachable(); });
+
+const send = (path, options) => arrived(fetch(path, { ...options, redirect: 'manual' }));
 
 /** Sends a file. fetch cannot tell how much was sent; XMLHttpRequest can. */
 function sendFile(path, { method, body, headers, signal, progress }) {
@@ -100,14 +97,6 @@ function refused(status, text) {
   } catch {
     return refusal(status, `The service answered ${status}`);
   }
-}
-
-/** Reports whether a refused request may be sent again, because there is another key now. */
-async function mayRepeat(error, { Authorization: sent }) {
-  if (error.status !== 401) return false; // nor is a sign-in mended by a key
-  if (keyHeaders().Authorization !== sent || await askForKey(error.message)) return true;
-  error.message = 'An API key is needed'; // a key that was not valid is forgotten by now
-  return false;
 }
 
 export async function readUsers(query, options) {
@@ -156,17 +145,7 @@ export async function countUsers(filters, signal) {
   return Number(answer.headers.get('X-Total-Count'));
 }
 
-/**
- * Reads JSON, in which ids become text: as numbers, JavaScript rounds those above 2^53, and not every browser gives a
- * reviver the digits. No value is changed: in a text, quotes have a backslash, so only a key is between two without one.
- */
+// Ids become text: as a number, JavaScript rounds one above 2^53. In a text, quotes have a backslash: only keys match.
 export const readJSON = async (answer) => JSON.parse((await bodyOf(answer)).replace(/"id":(-?\d+)/g, '"id":"$1"'));
 
-/** Returns the text of an answer, or throws that it broke off. */
-export async function bodyOf(answer) {
-  try {
-    return await answer.text();
-  } catch (error) {
-    throw error.name === 'AbortError' ? error : unreachable();
-  }
-}
+export const bodyOf = (answer) => arrived(answer.text());

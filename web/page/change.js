@@ -15,7 +15,6 @@ const begin = questions();
 let read = null; // the user and the tag that are changed; null while one is added
 let isGone = false; // the user was deleted, and is added again
 let place = ''; // what the address says while the form is open
-let isBusy = false;
 
 export function addUser() {
   read = null;
@@ -74,7 +73,7 @@ function fill() {
   for (const [field, input] of inputs) {
     if (input.options) input.querySelector('.other')?.remove();
     else input.type = input.dataset.kind;
-    input.defaultValue = shown(stored(field)); // which a select has not by itself
+    input.defaultValue = shown(read?.user[field]); // which a select has not by itself
     give(input, input.defaultValue);
   }
 }
@@ -88,9 +87,6 @@ function give(input, text) {
   input.value = text;
 }
 
-/** Returns the value of a field that is changed. One that is added has none, whatever the field is called. */
-const stored = (field) => (read ? read.user[field] : undefined);
-
 /** Returns what an input shows of a value: null looks like an empty text, and an input has one line. */
 const shown = (value) => String(value ?? '').replace(/[\r\n]/g, '');
 
@@ -103,39 +99,34 @@ const edited = () => Object.fromEntries([...inputs].filter(([, input]) => isEdit
 ));
 
 /** Returns the user that the form describes. An input that was not edited leaves what is stored as it is. */
-const written = () => ({ ...Object.fromEntries([...inputs.keys()].map((field) => [field, stored(field)])), ...edited() });
+const written = () => ({ ...read?.user, ...edited() });
 
 form.addEventListener('submit', async () => {
-  if (isBusy) return;
-  isBusy = true;
+  if (form.ariaBusy) return;
+  form.ariaBusy = 'true';
   const bad = [...inputs].filter(([, input]) => !input.validity.valid && (!read || isEdited(input)));
   showErrors(new Map(bad.map(([field, input]) => [
     input, input.validity.valueMissing ? `${labelOf(field)} is required` : input.validationMessage])));
-  try {
-    if (bad.length === 0) await (isGone ? saveAgain() : read ? saveChange() : saveNew());
-  } catch (error) {
-    showErrors(errorsOf(error));
-  } finally {
-    isBusy = false;
-  }
+  const save = isGone ? saveAgain : read ? saveChange : saveNew;
+  if (bad.length === 0) await save().catch((error) => showErrors(errorsOf(error)));
+  form.ariaBusy = null;
 });
 
 /** Closes the form, but asks before what was typed is lost, unless it is just being saved. Reports whether it is closed. */
 function close() {
-  const may = !isBusy && (Object.keys(edited()).length === 0 || confirm('Discard what you typed?'));
+  const may = !form.ariaBusy && (Object.keys(edited()).length === 0 || confirm('Discard what you typed?'));
   if (may) dialog.close();
   return may;
 }
 
-/** Escape is easily hit by mistake; Cancel is not. */
-function refuse(event) {
-  event.preventDefault();
-  close();
-}
-
 // A browser lets a page refuse a cancel only now and then, so Escape is caught before. A phone that goes back has no key.
-dialog.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) refuse(event); });
-dialog.addEventListener('cancel', refuse);
+for (const type of ['keydown', 'cancel']) {
+  dialog.addEventListener(type, (event) => {
+    if (type === 'keydown' && (event.key !== 'Escape' || event.isComposing)) return;
+    event.preventDefault();
+    close();
+  });
+}
 
 /** Closes the form where the address, after Back, no longer has it, or puts it there again. Reports whether they agree. */
 export function closeForm() {

@@ -7,7 +7,6 @@ const longestAnswer = 55; // s that a request waits for a change
 const pause = 4_000; // ms before a request: what is new is seen within 5 s
 
 const news = document.querySelector('#news');
-
 const begin = questions();
 
 let list = null; // what is followed
@@ -36,7 +35,7 @@ document.addEventListener('visibilitychange', restart);
 
 const sleep = (time) => new Promise((wake) => { setTimeout(wake, time); });
 
-/** Asks until there is something new. What comes behind a dialog may be what the dialog writes. */
+/** Asks until there is what the list does not show already. What comes behind a dialog may be what the dialog writes. */
 async function follow({ query, tag, after, users }, signal) {
   for (let isNew = false, wait = longestAnswer; !isNew;) {
     await sleep(pause);
@@ -44,8 +43,14 @@ async function follow({ query, tag, after, users }, signal) {
     try {
       const options = { signal, mayAsk: false };
       const headers = { 'If-None-Match': tag };
-      if (after === null) isNew = (await call('GET', `api/users?${query}`, { ...options, headers })).status !== 304;
-      else [isNew, after] = await readFeed({ after, wait }, users, options);
+      if (after === null) {
+        isNew = (await call('GET', `api/users?${query}`, { ...options, headers })).status !== 304;
+      } else {
+        const answer = await call('GET', `api/changes?${new URLSearchParams({ after, wait })}`, options);
+        const { changes, next } = await readJSON(answer);
+        isNew = changes.some(({ id, user }) => !user || JSON.stringify(user) !== JSON.stringify(users.get(id)));
+        after = next;
+      }
     } catch (error) {
       isNew = error.status === 410; // the service cannot tell any more
       if (error.status === 503) wait = 0; // too many wait already: it asks now and then
@@ -54,11 +59,4 @@ async function follow({ query, tag, after, users }, signal) {
   }
   while (document.querySelector('dialog[open]')) await sleep(pause);
   if (!signal.aborted) news.hidden = false;
-}
-
-/** Reads the feed on. Returns whether it has a change that the list does not show already, and where it goes on. */
-async function readFeed(parameters, users, options) {
-  const answer = await call('GET', `api/changes?${new URLSearchParams(parameters)}`, options);
-  const { changes, next } = await readJSON(answer);
-  return [changes.some(({ id, user }) => !user || JSON.stringify(user) !== JSON.stringify(users.get(id))), next];
 }

@@ -12,7 +12,6 @@ const most = 6; // people that are named; the others are counted
 
 const question = document.querySelector('#delete');
 const ofQuestion = (selector) => question.querySelector(selector);
-
 let doomed = []; // the users whom the question is about, as it shows them
 
 export function deleteUsers(users) {
@@ -49,7 +48,6 @@ const dialog = document.querySelector('#deleted');
 const find = (selector) => dialog.querySelector(selector);
 const [form, search, all, body] = ['form', '[type=search]', 'thead input', 'tbody'].map(find);
 const begin = questions(dialog);
-
 let users = new Map(); // those that are listed, by id
 
 export function showDeleted() {
@@ -116,10 +114,7 @@ form.addEventListener('submit', async () => {
   form.ariaBusy = null;
 });
 
-/**
- * Restores users. Returns what to say of it, and with whom it failed. One alone who cannot have a value, because somebody
- * has it meanwhile, is shown in the form, where the person types another: then there is nothing to say yet.
- */
+/** Restores users, and returns what to say. One alone whose email somebody else has now is shown, to be given another. */
 async function restoreUsers(some) {
   const { succeeded, failures, waiting } = await restoreEach(some);
   load();

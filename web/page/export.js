@@ -11,9 +11,7 @@ import { count, showNumber } from './show.js';
 const mostIDs = 100; // in one request
 
 const dialog = document.querySelector('#export');
-
 const begin = questions(dialog);
-
 let chosen = []; // the users who were selected when the dialog was opened
 
 /** Asks which users, and in which form. What was asked for is chosen already: those who are found, or those selected. */
@@ -69,17 +67,11 @@ async function download(link, signal) {
       parts.push(i > 0 && link.dataset.file === 'csv' ? text.slice(text.indexOf('\n') + 1) : text);
       n += Number(answer.headers.get('X-Total-Count'));
     }
-    if (n > 0) save(new Blob(parts), `users.${link.dataset.file}`);
+    const href = URL.createObjectURL(new Blob(parts));
+    if (n > 0) Object.assign(document.createElement('a'), { href, download: `users.${link.dataset.file}` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser reads it while it saves
     say(`${count(n)} exported${isFor('chosen') && n < ids.length ? `, ${showNumber(ids.length - n)} not found` : ''}`);
   } catch (failure) {
     if (!signal.aborted) say('', failure.message);
   }
-}
-
-function save(blob, name) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser reads it while it saves
 }

@@ -12,7 +12,6 @@ const rights = document.querySelector('#access');
 const store = () => (onDevice.getItem('key') === null ? inTab : onDevice);
 
 export const hasKey = () => store().getItem('key') !== null;
-
 export const keyHeaders = () => (hasKey() ? { Authorization: `Bearer ${store().getItem('key')}` } : {});
 
 function forgetKey() {
@@ -20,6 +19,7 @@ function forgetKey() {
 }
 
 let person = null;
+let asking = null;
 
 /** Asks once who the person is whom a proxy names to the service, and shows the name. Then no key is needed. */
 export async function learnPerson(ask) {
@@ -28,8 +28,6 @@ export async function learnPerson(ask) {
   person = (await ask().catch(() => ({}))).person ?? '';
   showAccess();
 }
-
-let asking = null;
 
 /** Asks for a key, once for all requests that wait for one. Resolves to whether one was given. */
 export function askForKey(words) {
