@@ -248,7 +248,7 @@ func TestThePageHasTheTypesOfFields(t *testing.T) {
 	ada.clicks("button", "Close")
 
 	ada.imports("Verein.csv",
-		"Name;E-Mail;Eintritt;Aktiv;Bezahlt\nFay;fay@example.org;1.2.2020;ja;ja\nGus;gus@example.org;31.12.2026;Nein;x\n")
+		"Name;E-Mail;Eintritt;Aktiv;Bezahlt\nFay;fay@example.org;1.2.2020;WAHR;ja\nGus;gus@example.org;31.12.2026;FALSCH;x\n")
 	ada.reads("Choose above what is in Eintritt, Aktiv, Bezahlt. Or whoever runs the service")
 	ada.chooses("Bezahlt is", "level").reads("2 of 2 rows cannot be imported", ", or choose “Leave out” for a column.")
 	ada.chooses("Bezahlt is", "").chooses("Aktiv is", "active").chooses("Eintritt is", "joined")

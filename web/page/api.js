@@ -4,10 +4,8 @@
 import { pageQuery } from './place.js';
 import { askForKey, keyHeaders, learnAccess, learnPerson } from './key.js';
 
-/** The service answered, and refused. The message has its own words. */
 const refusal = (status, message, answer = {}) => Object.assign(new Error(message), { status, answer });
 
-/** No answer came, or it broke off. */
 const unreachable = () => new Error(navigator.onLine ? 'The service cannot be reached' : 'You are offline');
 
 /** The proxy at which people sign in has answered. Nothing is loaded again: what was typed stays, and can be sent again. */
@@ -107,7 +105,6 @@ export async function readUsers(query, options) {
 /** Returns the place from which the service says that a list goes on, or null. */
 export const placeAfter = (headers) => /[?&]after=([^&>]+)/.exec(headers.get('Link'))?.[1] ?? null;
 
-/** Returns all users whom a list has. */
 export async function readAll(place, signal) {
   const button = pressed; // which works until the last answer
   const all = [];
@@ -141,8 +138,8 @@ export async function callMany(requests) {
 /** Returns how many users match. A HEAD with a limit of 1 reads no more than it must. */
 export async function countUsers(filters, signal) {
   const query = new URLSearchParams([['count', true], ['limit', 1], ...filters]);
-  const answer = await call('HEAD', `api/users?${query}`, { signal });
-  return Number(answer.headers.get('X-Total-Count'));
+  const { headers } = await call('HEAD', `api/users?${query}`, { signal });
+  return Number(headers.get('X-Total-Count'));
 }
 
 // Ids become text: as a number, JavaScript rounds one above 2^53. In a text, quotes have a backslash: only keys match.

@@ -8,7 +8,6 @@ const pause = 4_000; // ms before a request: what is new is seen within 5 s
 
 const news = document.querySelector('#news');
 const begin = questions();
-
 let list = null; // what is followed
 
 /** Follows what comes after a list, which was read with a query, has these headers, and shows these users. */
@@ -41,10 +40,9 @@ async function follow({ query, tag, after, users }, signal) {
     await sleep(pause);
     if (signal.aborted) return;
     try {
-      const options = { signal, mayAsk: false };
-      const headers = { 'If-None-Match': tag };
+      const options = { signal, mayAsk: false, headers: after === null ? { 'If-None-Match': tag } : {} };
       if (after === null) {
-        isNew = (await call('GET', `api/users?${query}`, { ...options, headers })).status !== 304;
+        isNew = (await call('GET', `api/users?${query}`, options)).status !== 304;
       } else {
         const answer = await call('GET', `api/changes?${new URLSearchParams({ after, wait })}`, options);
         const { changes, next } = await readJSON(answer);

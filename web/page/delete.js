@@ -9,7 +9,6 @@ import { changeAll, restoreEach, sayLeft, showFailures } from './many.js';
 import { copyOf, count, done, keepFocus, keptFor, say, sayWho, short, showTime, whenTyped } from './show.js';
 
 const most = 6; // people that are named; the others are counted
-
 const question = document.querySelector('#delete');
 const ofQuestion = (selector) => question.querySelector(selector);
 let doomed = []; // the users whom the question is about, as it shows them

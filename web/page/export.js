@@ -9,20 +9,18 @@ import { chosenUsers } from './selection.js';
 import { count, showNumber } from './show.js';
 
 const mostIDs = 100; // in one request
-
 const dialog = document.querySelector('#export');
 const begin = questions(dialog);
-let chosen = []; // the users who were selected when the dialog was opened
 
 /** Asks which users, and in which form. What was asked for is chosen already: those who are found, or those selected. */
 export function exportUsers(what = 'found') {
   const place = currentPlace();
   const { total, matches } = countFound();
-  chosen = chosenUsers();
+  const n = chosenUsers().length;
   const [ofChosen, found, all] = dialog.querySelectorAll('fieldset label');
-  [ofChosen.hidden, found.hidden] = [chosen.length === 0, !isSearch(place)];
+  [ofChosen.hidden, found.hidden] = [n === 0, !isSearch(place)];
   dialog.querySelector(`[value=${what === 'found' && !isSearch(place) ? 'all' : what}]`).checked = true;
-  ofChosen.querySelector('span').textContent = `The ${showNumber(chosen.length)} selected`;
+  ofChosen.querySelector('span').textContent = `The ${showNumber(n)} selected`;
   found.querySelector('bdi').textContent = `The ${matches === null ? '' : showNumber(matches)} found: ${sayPlace()}`;
   all.querySelector('span').textContent = total === null ? 'All' : `All ${showNumber(total)}`;
   say('');
@@ -56,7 +54,7 @@ for (const link of dialog.querySelectorAll('a')) {
 /** Makes one file of the answers to one request, or to as many as there are hundreds of selected users. */
 async function download(link, signal) {
   say('Fetching the users…');
-  const ids = chosen.map(({ id }) => id).sort((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
+  const ids = chosenUsers().map(({ id }) => id).sort((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
   const parts = 'spreadsheet' in link.dataset ? ['\ufeff'] : []; // which is no part of a text that was read
   let n = 0;
   try {

@@ -3,7 +3,7 @@
 import { call, questions, readJSON } from './api.js';
 import { load } from './list.js';
 import {
-  firstChanges, firstNames, missing, repeatedEmails, showColumns, toUTF8, withKnownColumns, withoutField,
+  firstChanges, firstNames, missing, plain, repeatedEmails, showColumns, toUTF8, withKnownColumns, withoutField,
 } from './sheet.js';
 import { count, done, labelOf, showNumber, showTable, shownValue } from './show.js';
 
@@ -107,10 +107,7 @@ function showProgress(part) {
 async function look() {
   const signal = begin();
   show([]);
-  if (missing()) {
-    show([file.name, missing()]);
-    return;
-  }
+  if (missing()) return show([file.name, missing()]);
   const told = await send(true, signal);
   if (!told) return;
   const repeated = isCSV() && told.skipped + told.updated > 0 ? await repeatedEmails(file) : [];
@@ -122,7 +119,11 @@ async function look() {
   const all = good + skipped + bad;
   leaveOut = bad > 0;
   const ways = [hasColumns() && 'choose “Leave out” for a column', good > 0 && 'import the others'].filter(Boolean);
-  ask(skipped + updated, all);
+  const here = skipped + updated;
+  const some = here < all ? `${showNumber(here)} of ${showNumber(all)}` : `All ${showNumber(here)}`;
+  known.hidden = here + again.length === 0;
+  known.querySelector('legend').textContent = here === 0 ? 'An email is in the file twice. Skip or update?'
+    : here === 1 ? 'One is here already. Skip or update?' : `${some} are here already. Skip or update them?`;
   keep.parentElement.hidden = !isUpdate() || (!answer.emptied && !keep.checked);
   show([
     file.name,
@@ -173,19 +174,11 @@ const sayWhat = (answer, verb, words) => [
     'import the file with spreadsheet=true', 'tick “The file was exported here”')),
 ];
 
-/** Asks what to do with those whose email is in use already, if there are any. */
-function ask(here, all) {
-  known.hidden = here + again.length === 0;
-  const some = here < all ? `${showNumber(here)} of ${showNumber(all)}` : `All ${showNumber(here)}`;
-  known.querySelector('legend').textContent = here === 0 ? 'An email is in the file twice. Skip or update?'
-    : here === 1 ? 'One is here already. Skip or update?' : `${some} are here already. Skip or update them?`;
-}
-
 /** Names the columns for which there is no field, and how there can be one. A click selects the command. */
 function showFieldless(titles) {
   fieldless.hidden = titles.length === 0;
-  const names = titles.slice(0, mostNamed).map((title) => title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
-    .replaceAll('ß', 'ss').replace(/[^a-z0-9]+/g, '_').replace(/^[_0-9]+|_+$/g, '') || 'NAME');
+  const names = titles.slice(0, mostNamed).map((title) => (
+    plain(title).replace(/[^a-z0-9]+/g, '_').replace(/^[_0-9]+|_+$/g, '') || 'NAME'));
   const advice = hasColumns() ? ['Choose above what is in', 'Or whoever'] : ['There is no field for', 'Whoever'];
   fieldless.querySelector('p').textContent = `${advice.join(` ${titles.join(', ')}. `)} runs ` +
     `the service can add fields with this command, and with ${names.join(',')} in USER_FIELDS:`;

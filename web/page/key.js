@@ -1,6 +1,7 @@
 // The key: asked for when the service answers 401, kept until the tab is closed or on this device, and sent with every
 // request. The service says in its responses what the key may do; a key that can only read hides what would be refused.
 
+import { answerOf } from './show.js';
 import { inTab, onDevice } from './store.js';
 
 const dialog = document.querySelector('#key');
@@ -19,7 +20,6 @@ function forgetKey() {
 }
 
 let person = null;
-let asking = null;
 
 /** Asks once who the person is whom a proxy names to the service, and shows the name. Then no key is needed. */
 export async function learnPerson(ask) {
@@ -29,23 +29,15 @@ export async function learnPerson(ask) {
   showAccess();
 }
 
-/** Asks for a key, once for all requests that wait for one. Resolves to whether one was given. */
+/** Asks for a key, once for all requests that wait for one. Resolves to '' where none was given. */
 export function askForKey(words) {
-  asking ??= ask(words).finally(() => { asking = null; });
-  return asking;
-}
-
-function ask(words) {
+  if (dialog.open) return answerOf(dialog);
   dialog.querySelector('.error').textContent = hasKey() ? words : ''; // without a key, no mistake was made yet
   field.ariaInvalid = hasKey();
   field.value = '';
   forgetKey();
   showAccess('none');
-  dialog.returnValue = '';
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'given'), { once: true });
-  });
+  return answerOf(dialog);
 }
 
 dialog.querySelector('form').addEventListener('submit', () => {

@@ -10,20 +10,20 @@ import { showSelection, stopChoosing } from './selection.js';
 import { count, say, short, showNumber } from './show.js';
 import { onDevice } from './store.js';
 
-const sizes = ['25', '100', '500']; // of a page
-
 const find = (selector) => document.querySelector(selector);
 const list = find('#list');
 const table = list.querySelector('table');
 const trouble = find('#trouble');
+const size = find('#size'); // of a page
 const begin = questions();
 
 let place = readAddress();
 let users = new Map(); // those on screen, by id
-let size = Number(sizes.find((one) => one === onDevice.getItem('size')) ?? sizes[0]);
 let next = null; // the place behind this page, if there is more
 let total = null;
 let matches = null;
+
+size.value = onDevice.getItem('size') ?? '25';
 
 export const currentPlace = () => place;
 export const userOnScreen = (id) => users.get(id);
@@ -50,10 +50,8 @@ export function sortBy(sort) {
   return goTo({ sort, order: isSorted ? 'desc' : 'asc' });
 }
 
-/** Shows so many users on a page, and remembers it. */
-export function resize(to) {
-  onDevice.setItem('size', to);
-  size = Number(to);
+export function resize() {
+  onDevice.setItem('size', size.value);
   return load({ counts: false });
 }
 
@@ -69,7 +67,6 @@ export function follow() {
 
 export function showPlace() {
   if (find('#q').value.trim() !== place.q) find('#q').value = place.q; // and not while it is typed
-  find('#size').value = size;
   showFilters(place.filters);
   for (const { dataset, parentElement: header } of list.querySelectorAll('[data-sort]')) {
     header.ariaSort = dataset.sort === place.sort ? `${place.order}ending` : null;
@@ -88,7 +85,7 @@ export async function load({ counts = true } = {}) {
   list.ariaBusy = true;
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
   try {
-    const query = pageQuery(place, size);
+    const query = pageQuery(place, size.value);
     const { users: page, headers } = await readUsers(query, { signal }).finally(() => clearTimeout(slow));
     signal.throwIfAborted();
     showPage(page, headers);
@@ -105,12 +102,11 @@ function showPage(page, headers) {
   users = new Map(page.map((user) => [user.id, user]));
   next = placeAfter(headers);
   showRows(page);
-  showSelection(users, place, matches);
+  showSelection();
   suggest(page);
   showRange();
-  find('#pages').hidden = isWhole() && page.length <= Number(sizes[0]);
-  enable('#first', place.after !== null);
-  enable('#previous', place.after !== null);
+  find('#pages').hidden = isWhole() && page.length <= 25;
+  for (const back of ['#first', '#previous']) enable(back, place.after !== null);
   enable('#next', next !== null);
   showBlank(page.length > 0 ? null : blankFor());
 }
@@ -122,7 +118,7 @@ async function showCounts(signal) {
   signal.throwIfAborted();
   [matches, total] = [found, everybody];
   showRange();
-  showSelection(users, place, matches);
+  showSelection();
   const words = ` match${matches === 1 ? 'es' : ''}${place.filters.length === 0 ? '' : `: ${sayFilters(place.filters)}`}`;
   find('#summary').textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)}${words}` : count(total);
 }
@@ -166,17 +162,16 @@ function showTrouble({ status, message }) {
   showBlank(users.size > 0 ? null : 'none');
 }
 
-/** Goes to the page behind this one, once it is known. */
 export const goToNext = () => (next === null ? null : goTo({ after: next, from: place.from && place.from + users.size }));
 
 /** Goes to the page before: backwards, the list goes on there behind as many users as a page has. */
 export async function goToPrevious() {
   const start = place;
-  const order = place.order === 'asc' ? 'desc' : 'asc';
+  const query = pageQuery({ ...place, order: place.order === 'asc' ? 'desc' : 'asc' }, size.value);
   try {
-    const after = placeAfter((await call('HEAD', `api/users?${pageQuery({ ...place, order }, size)}`)).headers);
+    const after = placeAfter((await call('HEAD', `api/users?${query}`)).headers);
     if (place !== start) return; // the person has gone elsewhere
-    await goTo({ after, from: after === null ? 1 : place.from && Math.max(place.from - size, 1) });
+    await goTo({ after, from: after === null ? 1 : place.from && Math.max(place.from - size.value, 1) });
   } catch (error) {
     if (place === start) showTrouble(error);
   }

@@ -16,10 +16,10 @@ const on = (selector, event, action) => find(selector).addEventListener(event, a
 
 const opens = {
   add: addUser,
-  import: () => importUsers(),
+  import: importUsers,
   deleted: showDeleted,
   history: showHistoryOfUser,
-  export: () => exportUsers(),
+  export: exportUsers,
   'export-chosen': () => exportUsers('chosen'),
   'set-chosen': setField,
   'delete-chosen': () => deleteUsers(selection.chosenUsers()),
@@ -42,14 +42,9 @@ whenTyped(find('#q'), () => {
   list.goTo({ q }, { isNew });
   isNew = false;
 });
-on('#clear', 'click', () => {
-  find('#q').focus();
-  list.goTo({ q: '', filters: [] });
-});
-on('#instead', 'click', () => {
-  find('#q').focus();
-  list.goTo(searchInstead(list.currentPlace()));
-});
+on('#clear', 'click', () => list.goTo({ q: '', filters: [] }));
+on('#instead', 'click', () => list.goTo(searchInstead(list.currentPlace())));
+for (const selector of ['#clear', '#instead']) on(selector, 'click', () => find('#q').focus());
 
 on('#filter', 'submit', () => {
   const filters = filtersWithForm();
@@ -64,7 +59,7 @@ on('#filters', 'click', ({ target }) => {
 });
 
 on('#list thead', 'click', ({ target: { dataset } }) => { if (dataset.sort) list.sortBy(dataset.sort); });
-on('#size', 'change', ({ target }) => list.resize(target.value));
+on('#size', 'change', list.resize);
 on('#first', 'click', () => list.goTo({ after: null }));
 on('#previous', 'click', list.goToPrevious);
 on('#next', 'click', list.goToNext);
@@ -108,7 +103,6 @@ document.addEventListener('paste', ({ target, clipboardData }) => {
   if (text.includes('\t') && !isTyped && mayWrite()) importCells(text);
 });
 
-// After Back or forward, the page shows what the address names then.
 window.addEventListener('popstate', () => {
   list.follow();
   for (const name of ['history', 'deleted']) if (!opened().has(name)) find(`#${name}`)?.close();

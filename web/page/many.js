@@ -6,20 +6,15 @@ import { choose } from './selection.js';
 import { copyOf, count, done, say, short, showNumber } from './show.js';
 
 const inOne = 100; // so that it can be ended
-let atWork = 0; // how much of it is done now
+let atWork = 0; // how much of it is done now: who leaves the page then, leaves it half done
 
-/** Reports whether many are just being changed: who leaves the page then, leaves it half done. */
 export const isAtWork = () => atWork > 0;
 
 const mayNot = ({ failure: { status } }) => [401, 403].includes(status); // with this key, and so with nobody else
 
-/**
- * Does something to users, some at a time, until a signal ends it, or the key may not do it. `act` returns what became of
- * each. Returns those with whom it succeeded, as they were just before; those with whom it failed, and why; and those with
- * whom it was not tried.
- */
+/** Does something to users, some at a time, until a signal ends it, or the key may not do it, and returns the outcome. */
 async function inSteps(users, act, signal) {
-  const [succeeded, failures] = [[], []];
+  const [succeeded, failures] = [[], []]; // as they were just before; and why
   let waiting = users;
   atWork += 1;
   while (waiting.length > 0 && !signal?.aborted && !failures.some(mayNot)) {
@@ -39,10 +34,7 @@ async function inSteps(users, act, signal) {
 
 const path = ({ id }) => `/api/users/${id}`; // as the service has it, whatever stands before it here
 
-/**
- * Changes each user. What `change` returns for a user as it is now, unless it is a failure, is sent if nobody has changed
- * the user since.
- */
+/** Sends what `change` returns for each user as it is now, if nobody has changed the user since; or it is a failure. */
 export const changeEach = (users, change, signal) => inSteps(users, async (some) => {
   const now = await callMany(some.map((user) => ({ method: 'GET', path: path(user) })));
   if (signal?.aborted) return null;
@@ -60,10 +52,7 @@ export const restoreEach = (users) => inSteps(users, (some) => callMany(
   some.map((user) => ({ method: 'POST', path: `${path(user)}/restore`, headers: { Accept: 'application/problem+json' } })),
 ));
 
-/**
- * Does to users what the form of a dialog asks for, and says what was done and how it is taken back. Closing the dialog
- * ends it. Returns those with whom it failed: they stay in the dialog, and selected, unless they are gone.
- */
+/** Does to users what a dialog asks for, until it is closed. Returns those who stay, because it failed with them. */
 export async function changeAll(dialog, users, verb, change, undo) {
   const form = dialog.querySelector('form');
   if (form.ariaBusy) return [];

@@ -1,7 +1,6 @@
-// Where the list is: what is searched for, in which order, and behind which user it begins. It is all in the address, for
-// Back, reload and a bookmark; how many users come before the first is only in the browser's history. Each filter is a chip
-// that says it, and takes it away; a form adds one. What is open over the list is behind the #: #add, #user=7,
-// #user=7&history or #deleted. Back closes it, and a reload or a link opens it.
+// Where the list is: what is searched for, in which order, and behind which user it begins. It is all in the address; how
+// many users come before the first is only in the browser's history. Each filter is a chip that says it, and takes it away.
+// What is open over the list is behind the #: #add, #user=7, #user=7&history or #deleted. Back closes it.
 
 import { copyOf, inputFor, sayValue, short, textOf } from './show.js';
 
@@ -14,8 +13,6 @@ let present = []; // the filters of the place
 
 /** How the name of a filter's parameter goes on behind its field. */
 const endings = { is: '', empty: '', 'is!': '!', 'empty!': '!', from: '_from', to: '_to' };
-const ofRanges = ['', '!', '_from', '_to'];
-const endingsOf = { time: ofRanges.slice(2), date: ofRanges, number: ofRanges };
 
 /** Returns the order in which a list begins that nobody has turned round: the newest users, or the letter A. */
 const usualOrder = (sort) => (sort === 'id' ? 'desc' : 'asc');
@@ -35,12 +32,10 @@ export function readAddress() {
 }
 
 function readFilters(given) {
-  const possible = [...field.options].flatMap(({ value: name, dataset: { kind } }) => (
-    (endingsOf[kind] ?? ['', '!']).map((ending) => ({ field: name, ending, values: given.getAll(name + ending) }))));
-  return possible.filter(({ values }) => values.length > 0).map(({ field: name, ending, values }) => {
-    const is = values.every((value) => value === '') ? 'empty' : 'is';
-    return { field: name, condition: ending.startsWith('_') ? ending.slice(1) : is + ending, values };
-  });
+  const possible = [...field.options].flatMap(({ value: name }) => conditionsOf(kindOf(name)).map(({ value: is }) => (
+    { field: name, condition: is, values: given.getAll(name + endings[is]) })));
+  return possible.filter(({ condition: is, values }) => (
+    values.length > 0 && is.startsWith('empty') === values.every((text) => text === '')));
 }
 
 const parameterOf = (filter) => filter.field + endings[filter.condition];
@@ -72,12 +67,12 @@ const optionOf = (name) => [...field.options].find((option) => option.value === 
 const kindOf = (name) => optionOf(name).dataset.kind;
 const conditionsOf = (kind) => [...condition.querySelectorAll(`[data-for~=${kind}]`)];
 
-/** Says what users must have: "Department is IT or HR", "Created before 1 Feb 2026". */
 export const sayFilters = (filters) => filters.map(sayFilter).join(' and ');
 
+/** Says what users must have: "Department is IT or HR", "Created before 1 Feb 2026". */
 function sayFilter({ field: name, condition: is, values }) {
-  const { textContent: label, dataset: { kind } } = optionOf(name);
-  const words = [label, conditionsOf(kind).find((option) => option.value === is).textContent];
+  const kind = kindOf(name);
+  const words = [optionOf(name).textContent, conditionsOf(kind).find((option) => option.value === is).textContent];
   if (!is.startsWith('empty')) words.push(values.map((text) => short(sayValue(kind, text) || 'empty')).join(' or '));
   return words.join(' ');
 }
@@ -118,9 +113,7 @@ function showInput() {
 }
 
 export function suggest(users) {
-  for (const [name, texts] of suggested) {
-    for (const { [name]: text } of users) if (text) texts.add(text);
-  }
+  for (const [name, texts] of suggested) for (const user of users) if (user[name]) texts.add(user[name]);
 }
 
 /** Returns a place that searches for the text that a filter asks for exactly, or null if there is none. */
@@ -130,7 +123,6 @@ export function searchInstead(place) {
   return { q: `${place.q} ${filter.values[0]}`.trim(), filters: place.filters.filter((one) => one !== filter) };
 }
 
-/** Returns what the address says is open. */
 export const opened = () => new URLSearchParams(location.hash.slice(1));
 
 /** Opens a dialog, and writes so into the address until it is closed. Back leads to where it was opened. */

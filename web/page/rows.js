@@ -5,7 +5,6 @@ import { copyOf, short, showField } from './show.js';
 import { onDevice } from './store.js';
 
 const usual = 12; // columns beside name and email: they fill the two lines of a row
-
 const body = document.querySelector('#list tbody');
 const boxes = [...document.querySelectorAll('#columns input')];
 

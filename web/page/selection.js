@@ -2,26 +2,22 @@
 
 import { isSearch } from './place.js';
 import { questions, readAll } from './api.js';
+import { countFound, currentPlace, userOnScreen } from './list.js';
 import { count, say, showNumber } from './show.js';
 
 const find = (selector) => document.querySelector(selector);
 const body = find('#list tbody');
 const bar = find('#chosen');
 const all = find('#all');
-
 const chosen = new Map(); // the users that are selected, by id
-let users = new Map(); // those on screen, by id
-let place = null; // where the list is
-let matches = null; // how many users match there
 let last = null; // the id that was clicked last: Shift selects from there, and Tab leads from there to the bar
 
 export const chosenUsers = () => [...chosen.values()];
 
+const idsOnScreen = () => [...body.rows].map(({ dataset }) => dataset.id);
+
 /** Shows who is selected of the users on screen, as they are now. */
-export function showSelection(onScreen, at, found) {
-  [users, place, matches] = [onScreen, at, found];
-  choose([...users.keys()].filter((id) => chosen.has(id)), true);
-}
+export const showSelection = () => choose(idsOnScreen().filter((id) => chosen.has(id)), true);
 
 /** Nobody is selected by an answer that comes after another search, or another choice. Returns a signal as any question. */
 export const stopChoosing = questions();
@@ -30,7 +26,7 @@ export const stopChoosing = questions();
 export function choose(ids, isChosen) {
   stopChoosing();
   for (const id of ids) {
-    if (isChosen) chosen.set(id, users.get(id));
+    if (isChosen) chosen.set(id, userOnScreen(id));
     else chosen.delete(id);
   }
   show();
@@ -38,7 +34,7 @@ export function choose(ids, isChosen) {
 
 /** Selects the user of a row, or with Shift all from the one before to this one. */
 export function chooseRow(id, isChosen, isRange) {
-  const ids = [...users.keys()];
+  const ids = idsOnScreen();
   const [from, to] = [ids.indexOf(last), ids.indexOf(id)].sort((a, b) => a - b);
   last = id;
   choose(isRange && from >= 0 ? ids.slice(from, to + 1) : [id], isChosen);
@@ -46,7 +42,7 @@ export function chooseRow(id, isChosen, isRange) {
 
 export function chooseAll(isChosen) {
   last = null;
-  choose(users.keys(), isChosen);
+  choose(idsOnScreen(), isChosen);
 }
 
 export const chooseNone = () => choose([...chosen.keys()], false);
@@ -54,7 +50,7 @@ export const chooseNone = () => choose([...chosen.keys()], false);
 export async function chooseAllFound() {
   const signal = stopChoosing();
   try {
-    for (const user of await readAll(place, signal)) chosen.set(user.id, user);
+    for (const user of await readAll(currentPlace(), signal)) chosen.set(user.id, user);
     show();
   } catch (error) {
     if (!signal.aborted) say(error.message);
@@ -62,6 +58,7 @@ export async function chooseAllFound() {
 }
 
 function show() {
+  const { matches } = countFound();
   const focused = document.activeElement; // which may be hidden here
   for (const tr of body.rows) tr.querySelector('input').checked = chosen.has(tr.dataset.id);
   const here = body.querySelectorAll(':checked').length;
@@ -73,7 +70,7 @@ function show() {
     if (part.textContent !== words) part.textContent = words; // a screen reader says what is set, so nothing is set again
   }
   find('#choose-found').hidden = !all.checked || matches === null || matches <= body.rows.length || chosen.size >= matches;
-  const which = place && isSearch(place) ? ' that match' : '';
+  const which = isSearch(currentPlace()) ? ' that match' : '';
   find('#choose-found').textContent = `Select all ${showNumber(matches ?? 0)}${which}`;
   find('#delete-chosen').textContent = `Delete ${count(chosen.size)}`;
   showBar(focused);

@@ -7,7 +7,6 @@ import { undoChanges } from './undo.js';
 
 const dialog = document.querySelector('#set');
 const find = (selector) => dialog.querySelector(selector);
-
 const [field, empty] = ['#set-field', '#set-empty'].map(find);
 let value = find('#set-value'); // the input that the field has
 let users = []; // who were selected when the dialog was opened
@@ -22,7 +21,6 @@ export function setField() {
 
 dialog.addEventListener('change', sayWhat);
 
-/** Says what would be done, on the button too. */
 function sayWhat() {
   const whom = count(users.length);
   const ofField = field.value && ` ${labelOf(field.value)} for ${whom}`;

@@ -1,6 +1,5 @@
 // What is in a file: its text, whatever program wrote it; the rows of CSV, as the service reads it (RFC 4180); and which
-// column is what, where the header has other names than the service. That is guessed from the usual words of other programs
-// and languages, and chosen by the person, which is remembered in this browser for the next file with the same columns.
+// column is what, where the header has other names than the service: that is guessed, chosen by the person, and remembered.
 
 import { callMany } from './api.js';
 import { copyOf, inputs, short, showTable } from './show.js';
@@ -13,10 +12,7 @@ const mostUsers = 100; // in whom changes are looked for
 const mostShown = 5; // names and changes
 const isNoCSV = /^\s*([[{#]|dn:|version:)|\0/;
 
-/**
- * Returns a file in UTF-8, which is all that the service takes, and in what other encoding it was: UTF-16 begins with a
- * mark, and what is no UTF-8 either is likely Windows-1252, which Excel writes.
- */
+/** Returns a file in UTF-8, and its other encoding: UTF-16 begins with a mark; Excel may have written Windows-1252. */
 export async function toUTF8(file) {
   const mark = String(new Uint8Array(await file.slice(0, 2).arrayBuffer()));
   const marked = { '255,254': 'UTF-16LE', '254,255': 'UTF-16BE' }[mark];
@@ -26,15 +22,8 @@ export async function toUTF8(file) {
   return { file: new File([await new Response(text).blob()], file.name), encoding };
 }
 
-async function isUTF8(file) {
-  try {
-    await file.stream().pipeThrough(new TextDecoderStream('utf-8', { fatal: true })).pipeTo(new WritableStream());
-    return true;
-  } catch (error) {
-    if (error instanceof TypeError) return false;
-    throw error; // the file is gone, or was changed
-  }
-}
+const isUTF8 = (file) => file.stream().pipeThrough(new TextDecoderStream('utf-8', { fatal: true }))
+  .pipeTo(new WritableStream()).then(() => true, () => false);
 
 /** Returns the beginning of a file as text: as much as columns, names and changes are looked for in. */
 const beginningOf = (file) => file.slice(0, 1 << 20).text();
@@ -70,30 +59,23 @@ function separatorOf(text, isKnown) {
   return [',', ';', '\t'].toSorted((one, other) => score(other) - score(one))[0];
 }
 
-/** What people write for values of a kind, and what the service takes. A date with dots has the day first everywhere. */
-const spellings = {
-  date: [[/^\s*(\d\d?)\.(\d\d?)\.(\d{4})\s*$/, '$3-0$2-0$1'], [/-0(\d\d)/g, '-$1']],
-  boolean: [[/^\s*(ja|oui|s[ií]|sim|да)\s*$/i, 'true'], [/^\s*(nein|non|não|nee|нет)\s*$/i, 'false']],
-};
-const spellingsOf = (field) => spellings[inputs.get(field)?.dataset.kind] ?? [];
-
-/** Returns a value for a field as the service takes it. */
-const settle = (field, text = '') => spellingsOf(field).reduce((said, [from, to]) => said.replace(from, to), text);
+/** Returns a value for a field as the service takes it. A date with dots has the day first everywhere. */
+function settle(field, text = '') {
+  const date = inputs.get(field)?.dataset.kind === 'date' && /^\s*(\d\d?)\.(\d\d?)\.(\d{4})\s*$/.exec(text);
+  return date ? `${date[3]}-${date[2].padStart(2, '0')}-${date[1].padStart(2, '0')}` : text;
+}
 
 /** Returns the parts of a text with other titles, the values as the service takes them, and a name in one column. */
 function rewrite(text, { separator, choices }) {
   const [first, second] = nameColumns(choices);
   const titles = choices.map((choice, i) => ({ [first]: 'name', [second]: '' }[i] ?? choice));
-  const isOfTitles = second === undefined && choices.every((choice) => spellingsOf(choice).length === 0);
   const parts = [];
   let done = 0;
   for (const { from, to, values, isBroken } of readRows(text, separator)) {
-    const isHeader = parts.length === 0;
-    if (isOfTitles && !isHeader) break;
     if (isBroken || values.length !== titles.length) continue; // the service says what is wrong with it
-    const name = [first, second].map((column) => values[column]?.trim().replace(/\s+/g, ' ')).filter(Boolean).join(' ');
+    const name = nameIn(values, choices);
     const joined = values.with(first, name).map((value, i) => (i === second ? '' : settle(choices[i], value)));
-    const row = (isHeader ? titles : joined).map(quote).join(separator);
+    const row = (parts.length === 0 ? titles : joined).map(quote).join(separator);
     parts.push(text.slice(done, from), row, '\n'.repeat(breaksIn(text.slice(from, to)) - breaksIn(row)));
     done = to;
   }
@@ -102,12 +84,11 @@ function rewrite(text, { separator, choices }) {
 
 const fields = [...inputs.keys()];
 const readOnly = ['id', 'created_at', 'updated_at']; // what an export has, and an import leaves alone
-
-/** The parts of a name that has two columns. */
-const parts = ['first-name', 'last-name'];
+const parts = ['first-name', 'last-name']; // of a name that has two columns
 
 /** Returns a text with which a title is compared: without accents, letter case, and what is no letter or digit. */
-const plain = (title) => title.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
+export const plain = (title) => title.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss')
+  .replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 
 const words = Object.entries({
   email: `e-mail, mail, e-mail address, email address, e-mail 1 - value, e-mail-adresse, mailadresse, courriel, adresse e-mail,
@@ -169,15 +150,17 @@ function readTable(text) {
 /** Returns the columns of a name in the order of its parts: one, two, or none. */
 const nameColumns = (choices) => ['name', ...parts].map((part) => choices.indexOf(part)).filter((i) => i !== -1);
 
+const nameIn = (values, choices) => (
+  nameColumns(choices).map((column) => values[column]?.trim().replace(/\s+/g, ' ')).filter(Boolean).join(' '));
+
 const isOther = (title) => title !== '' && !fieldOf(title) && !readOnly.includes(title.toLowerCase());
 
 /** Returns the first names in a file; of names with letters that an encoding can get wrong, if there are any. */
 export async function firstNames(file) {
   const text = await beginningOf(file);
   const { rows, choices } = readTable(text);
-  const nameIn = (values) => nameColumns(choices).map((column) => values[column]?.trim()).filter(Boolean).join(' ');
   const names = text.startsWith('{') ? [...text.matchAll(/"name"\s*:\s*"([^"]*)"/g)].map(([, name]) => name)
-    : rows.map(({ values }) => nameIn(values)).filter(Boolean);
+    : rows.map(({ values }) => nameIn(values, choices)).filter(Boolean);
   const odd = names.filter((name) => /[^ -~]/.test(name));
   return (odd.length > 0 ? odd : names).slice(0, mostShown);
 }
@@ -194,9 +177,9 @@ export async function showColumns(file = null) {
   table = isNoCSV.test(text) || read.fits || read.titles.length < 2 || read.rows.length === 0 ? null : read;
   place.hidden = table === null;
   if (!table) return;
-  const columns = [...table.titles.keys()].filter(isUsed);
+  table.columns = [...table.titles.keys()].filter(isUsed);
   const remembered = JSON.parse(onDevice.getItem(key())) ?? [];
-  place.querySelector('thead tr').replaceChildren(...columns.map((column) => {
+  place.querySelector('thead tr').replaceChildren(...table.columns.map((column) => {
     const title = short(table.titles[column] || `Column ${column + 1}`, mostOfValue);
     const head = copyOf('#column', { span: title });
     const select = head.querySelector('select');
@@ -209,11 +192,9 @@ export async function showColumns(file = null) {
   showFirstRows();
 }
 
-/** Shows the first rows as they would be stored. */
 function showFirstRows() {
-  const columns = [...table.titles.keys()].filter(isUsed);
   showTable(place.querySelector('tbody'), table.rows.slice(0, mostRows).map(({ values }) => (
-    columns.map((column) => settle(table.choices[column], values[column])))), mostOfValue);
+    table.columns.map((column) => settle(table.choices[column], values[column])))), mostOfValue);
 }
 
 // What a column is no other can be; a name is one column, or a first and a last.
@@ -227,7 +208,6 @@ place.addEventListener('change', ({ target: { value, dataset } }) => {
   onDevice.setItem(key(), JSON.stringify(table.choices));
 });
 
-/** Says what is still to be chosen, if anything is. */
 export function missing() {
   if (!table) return '';
   const { choices } = table;

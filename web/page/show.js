@@ -19,12 +19,8 @@ const addresses = {
   url: (text) => /^https?:/i.test(text) && URL.canParse(text) && text,
 };
 
-/** Shows a field of a user in its cell, as its kind is shown. */
 export function showField({ dataset: { kind }, firstElementChild: element }, value) {
-  if (kind === 'time') {
-    showTime(element, value ?? '', days);
-    return;
-  }
+  if (kind === 'time') return showTime(element, value ?? '', days);
   showText(element, sayValue(kind, value));
   const href = addresses[kind]?.(element.textContent);
   if (!href) return;
@@ -82,7 +78,6 @@ export const keptFor = Number(document.documentElement.dataset.keep);
 export const count = (n, noun = 'user') => `${number.format(n)} ${noun}${n === 1 ? '' : 's'}`;
 
 export const showNumber = (n) => number.format(n);
-
 export const mayWrite = () => document.documentElement.dataset.access === 'full';
 
 /** The inputs of a user's fields, by field, in the form that the service wrote into the HTML. */
@@ -107,6 +102,15 @@ export function inputFor(field, old, type = 'text') {
 /** Returns what stands in an input: a number as the service writes it. */
 export const textOf = ({ type, value, valueAsNumber }) => (type === 'number' && value !== '' ? String(valueAsNumber) : value);
 
+/** Opens a dialog if it is not open, and returns with which button it is closed. */
+export function answerOf(dialog) {
+  dialog.returnValue = '';
+  if (!dialog.open) dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => resolve(dialog.returnValue), { once: true });
+  });
+}
+
 /** Does something once nobody has typed into an input for a moment. */
 export function whenTyped(input, action) {
   let typing;
@@ -117,7 +121,6 @@ export function whenTyped(input, action) {
 }
 
 let hiding;
-
 export function say(sentence, time = 8000) {
   const place = document.querySelector('#said');
   place.textContent = sentence;
@@ -126,7 +129,6 @@ export function say(sentence, time = 8000) {
 }
 
 const message = document.querySelector('#done');
-
 let takeBack = null; // what Undo does; null while there is nothing, or while it is done
 
 /** Says what was done, until something else is or the message is closed. `undo` takes it back, and returns what to say. */

@@ -1,5 +1,4 @@
-// What a page may keep in a browser, on this device and in this tab. Where a browser refuses that, as it does when cookies
-// are blocked, it is kept until the page is left.
+// What the page keeps on this device, and in this tab; where a browser refuses that, until the page is left.
 
 function storeOf(name) {
   try {

@@ -1,17 +1,19 @@
 // Writing fields of a user whom somebody else may have changed meanwhile, and taking back what was written, also from the
-// user's history. Those who change different fields do not hinder each other; only about a field that has another value by
-// now the person decides.
+// user's history. Only about a field that has another value by now the person decides.
 
 import { openAt } from './place.js';
 import { call, questions, readJSON, readUser } from './api.js';
 import { load } from './list.js';
 import { changeEach, sayLeft } from './many.js';
-import { copyOf, count, done, inputs, keepFocus, labelOf, say, sayWho, short, showTable, showTime, shownValue } from './show.js';
+import {
+  answerOf, copyOf, count, done, inputs, keepFocus, labelOf, say, sayWho, short, showTable, showTime, shownValue,
+} from './show.js';
 
 const conflict = document.querySelector('#conflict');
 const dialog = document.querySelector('#history');
 const entries = dialog.querySelector('.entries');
 const begin = questions(dialog);
+const sayError = (text) => { dialog.querySelector('.error').textContent = text; };
 const words = { created: 'Added', restored: 'Restored', deleted: 'Deleted', changed: 'Changed' };
 
 const isSame = (one, other) => String(one ?? '') === String(other ?? ''); // null looks like an empty text, 3 like a typed 3
@@ -21,14 +23,11 @@ const changedMeanwhile = (user, values, base) => Object.keys(values).filter(
   (field) => !isSame(user[field], base[field]) && !isSame(user[field], values[field]),
 );
 
-/**
- * Writes values into a user, as read with its tag, who had the values of `base` when the person decided so. Returns what
- * was changed, before and after; that is nothing where all is kept. Returns null when the person wants neither.
- */
+/** Writes values into a user who had those of `base` when the person decided so. Returns what was changed, or null. */
 export async function writeFields({ user, tag }, values, base = user) {
   const both = changedMeanwhile(user, values, base);
   const decision = both.length > 0 ? await decide(both, values, user) : 'mine';
-  if (decision === '') return null;
+  if (decision === '') return null; // neither
   const after = Object.fromEntries(Object.entries(values).filter(
     ([field, value]) => value !== user[field] && (decision === 'mine' || !both.includes(field)),
   ));
@@ -50,17 +49,10 @@ function decide(fields, mine, stored) {
   conflict.querySelector('bdi').textContent = stored.name;
   showTable(conflict.querySelector('tbody'), fields.map((field) => (
     [labelOf(field), shownValue(field, mine[field]), shownValue(field, stored[field])])));
-  conflict.returnValue = '';
-  conflict.showModal();
-  return new Promise((resolve) => {
-    conflict.addEventListener('close', () => resolve(conflict.returnValue), { once: true });
-  });
+  return answerOf(conflict);
 }
 
-/**
- * Takes back changes, each with the values before and after of a user's fields, and returns what to say of it. Where
- * somebody has changed a field since, the person decides, until they want neither value.
- */
+/** Takes back changes, and returns what to say. Of a field changed since, the person decides, until they want neither. */
 export async function undoChanges(changes) {
   const isOlder = ({ failure }) => failure.isOlder;
   const { failures, waiting } = await changeEach(changes, (now, { before, after }) => (
@@ -79,10 +71,7 @@ export async function undoChanges(changes) {
   return n === 1 ? `${short(changes[0].name)} was changed back` : '';
 }
 
-/**
- * Shows who changed what of a user, and when: nothing, until the service has told it. `whenChanged` is called once something
- * was taken back.
- */
+/** Shows who changed what of a user, and when. `whenChanged` is called once something was taken back. */
 export function showHistory(user, whenChanged) {
   dialog.querySelector('bdi').textContent = user.name;
   openAt(dialog, `#user=${user.id}&history`);
@@ -109,8 +98,6 @@ async function list(user, whenChanged, sentence = '') {
     if (!signal.aborted) sayError(error.message);
   }
 }
-
-const sayError = (text) => { dialog.querySelector('.error').textContent = text; };
 
 function entry(user, whenChanged, { op, at, by, before, after = {} }) {
   const item = copyOf('#entry', { span: `${words[op]}${by ? ` by ${sayWho(by)}` : ''}` });
