@@ -11,6 +11,7 @@ const unreachable = () => new Error(navigator.onLine ? 'The service cannot be re
 /** The proxy at which people sign in has answered. Nothing is loaded again: what was typed stays, and can be sent again. */
 const signedOut = () => refusal(403, 'Your sign-in has ended. Sign in in another tab, and try again here');
 
+// An answer that comes late is not shown, so that nothing is done to others than the person sees.
 /** Returns a function that begins a question, and returns its signal: the next one, and closing the dialog, abort it. */
 export function questions(dialog = null) {
   let last = new AbortController();

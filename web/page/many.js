@@ -7,12 +7,11 @@ import { copyOf, count, done, say, short, showNumber } from './show.js';
 
 const inOne = 100; // so that it can be ended
 let atWork = 0; // how much of it is done now: who leaves the page then, leaves it half done
-
 export const isAtWork = () => atWork > 0;
 
 const mayNot = ({ failure: { status } }) => [401, 403].includes(status); // with this key, and so with nobody else
 
-/** Does something to users, some at a time, until a signal ends it, or the key may not do it, and returns the outcome. */
+/** Does something to users, some at a time, until a signal ends it or the key may not, and returns what became of them. */
 async function inSteps(users, act, signal) {
   const [succeeded, failures] = [[], []]; // as they were just before; and why
   let waiting = users;

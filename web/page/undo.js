@@ -23,7 +23,7 @@ const changedMeanwhile = (user, values, base) => Object.keys(values).filter(
   (field) => !isSame(user[field], base[field]) && !isSame(user[field], values[field]),
 );
 
-/** Writes values into a user who had those of `base` when the person decided so. Returns what was changed, or null. */
+/** Writes values into a user who had those of `base` when the person decided so. Returns what it has changed, or null. */
 export async function writeFields({ user, tag }, values, base = user) {
   const both = changedMeanwhile(user, values, base);
   const decision = both.length > 0 ? await decide(both, values, user) : 'mine';
