@@ -23,7 +23,7 @@ let next = null; // the place behind this page, if there is more
 let total = null;
 let matches = null;
 
-size.value = onDevice.getItem('size') ?? '25';
+for (const option of size.options) option.selected = option.value === onDevice.getItem('size'); // or the first
 
 export const currentPlace = () => place;
 export const userOnScreen = (id) => users.get(id);
