@@ -472,5 +472,7 @@ func TestARestartOfChangesLeavesHistories(t *testing.T) {
 	p.Do(t, "POST", "/api/users/2/restore", "").Expect(t, 201, "…")
 	next := p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
 	p.Change(t, 1, `{"name":"C"}`)
-	program.Expect(t, "what follows", read(t, p, "?wait=60&after="+next).Changes, "[…changed 1 C]")
+	program.WaitFor(t, "the change follows", func() bool { // on PostgreSQL, other transactions may hold it back
+		return strings.HasSuffix(fmt.Sprint(read(t, p, "?after="+next).Changes), "changed 1 C]")
+	})
 }
