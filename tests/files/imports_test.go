@@ -341,7 +341,7 @@ func TestADryRunHoldsUpNoWrite(t *testing.T) {
 	other.Do(slowTable...)
 	_, rows, _ := strings.Cut(program.ManyRows(60_000), "\n")
 	dryRun := program.BeginImport(t, p, program.CSV+"?on_conflict=update&dry_run=true", "name,email\nX,ada\nNext,next\n"+rows)
-	program.WaitFor(t, "it stores rows", func() bool { return isTrying(p, other) })
+	program.WaitFor(t, "it tries rows", func() bool { return isTrying(p, other) })
 	p.Do(t, "PATCH", "/api/users/1", `{"name":"Ada King"}`).Expect(t, 200, "…")
 	p.Create(t, "Next", "next")
 	if !isTrying(p, other) {

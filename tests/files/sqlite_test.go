@@ -25,10 +25,10 @@ var slowTable = []string{
 	"CREATE TRIGGER r AFTER INSERT ON users WHEN new.id > 20 BEGIN INSERT INTO work SELECT rows FROM slow; END",
 }
 
-// isTrying reports whether a dry run stores rows in a slow table.
+// isTrying reports whether a dry run makes its copy, or stores rows there.
 func isTrying(p *program.Program, _ *program.Other) bool {
-	journals, _ := filepath.Glob(p.DatabasePath() + "-spool-*/*-journal")
-	return len(journals) == 1
+	copies, _ := filepath.Glob(p.DatabasePath() + "-spool-*/users.db")
+	return len(copies) == 1
 }
 
 // refusing makes the table refuse users with one name.
