@@ -167,7 +167,7 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 	if u.keep == 0 {
 		return changes, models.ErrNoFeed
 	}
-	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errSlow)
 	defer cancel()
 	err = u.snapshot(limited, func(tx *gorm.DB) error {
 		first, epoch, err := begin(tx)

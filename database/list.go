@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -117,9 +118,9 @@ func (u *Users) latestList(ctx context.Context) (*List, error) {
 
 // readList reads all users. It gives up when the next ones take longer than a short read may.
 func (u *Users) readList(ctx context.Context, size int) (list *List, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stall := time.AfterFunc(answerTimeout, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := time.AfterFunc(answerTimeout, func() { cancel(errSlow) })
 	defer stall.Stop()
 	err = u.pool.snapshot(ctx, func(tx *gorm.DB) error {
 		list = &List{JSON: append(make([]byte, 0, size), '[')}
@@ -146,7 +147,7 @@ func (u *Users) readList(ctx context.Context, size int) (list *List, err error) 
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	sum := sha256.Sum256(list.JSON)
 	list.Version = hex.EncodeToString(sum[:16])

@@ -40,8 +40,6 @@ const (
 )
 
 var (
-	// errSlow: a read took too long, for example because another program has locked the table, and was ended.
-	errSlow = &models.StorageError{Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late"}
 	// errTooLate: a write took too long, and was ended before its commit began.
 	errTooLate = &models.StorageError{
 		Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",

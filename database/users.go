@@ -258,6 +258,9 @@ func (u *Users) Close(ctx context.Context) error {
 	return u.pool.close(ctx)
 }
 
+// errSlow: a read took too long, for example because another program has locked the table, and was ended.
+var errSlow = &models.StorageError{Text: "the database did not answer in time", Meaning: "too late"}
+
 // storageError returns an error of a statement as a client sees it.
 func (u *Users) storageError(ctx context.Context, err error) error {
 	switch {
@@ -266,7 +269,7 @@ func (u *Users) storageError(ctx context.Context, err error) error {
 	case u.closed.Load() && !isUnknown(err):
 		return models.ErrClosed
 	case ctx.Err() != nil && !isUnknown(err):
-		return ctx.Err() // the client is gone
+		return context.Cause(ctx) // the client is gone, or errSlow
 	}
 	shown, _ := u.dialect.classify(err)
 	return shown
