@@ -34,8 +34,7 @@ var errNoBatch = NewError("body_invalid", `The request body must be {"requests":
 
 // Batch handles POST /api/users/batch: 200 with one response for each request, or 400, 413, 500 or 503. The requests are
 // carried out in their order, in one transaction. The handler is that of all requests, with its middleware: each request
-// is answered, counted and logged as if it had come by itself, from the same client and with the headers that say who that
-// is.
+// is answered, counted and logged as if it had come by itself, with the headers that say who sends the batch.
 func (a *API) Batch(handler http.Handler, identity []string) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		sent := batch{from: c.Request, identity: identity, id: c.Writer.Header().Get("X-Request-Id")}

@@ -17,11 +17,11 @@ import (
 )
 
 // Group is the writes that wait for a commit, and the database that runs their transactions, one at a time.
-type Group[Tx, Note any] struct {
-	// Transact begins a transaction, calls run, stores the notes that this returns, and commits; an error of run rolls it
+type Group[Tx, Entry any] struct {
+	// Transact begins a transaction, calls run, stores the entries that this returns, and commits; an error of run rolls it
 	// back. If it cannot begin, it gives up when the write has waited for too long since it arrived, or when the context
 	// has ended.
-	Transact func(ctx context.Context, arrived time.Time, run func(tx Tx) ([]Note, error)) error
+	Transact func(ctx context.Context, arrived time.Time, run func(tx Tx) ([]Entry, error)) error
 	// IsBroken reports whether the error of a write may have ended the transaction, and not that write alone.
 	IsBroken func(err error) bool
 	// Committed is called after each commit, with the number of writes that it stored.
@@ -33,11 +33,11 @@ type Group[Tx, Note any] struct {
 	turn chan struct{} // holds a value while a transaction is under way
 
 	mu      sync.Mutex // guards waiting
-	waiting []*write[Tx, Note]
+	waiting []*write[Tx, Entry]
 }
 
-type write[Tx, Note any] struct {
-	run     func(Tx) ([]Note, error)
+type write[Tx, Entry any] struct {
+	run     func(Tx) ([]Entry, error)
 	arrived time.Time
 	outcome error
 	done    chan error
@@ -48,8 +48,8 @@ var errAborted = errors.New("the transaction was rolled back")
 
 // Do calls run in a transaction, perhaps beside others and perhaps again, and returns its outcome when that is
 // committed. The end of the context ends the wait for a transaction to begin.
-func (g *Group[Tx, Note]) Do(ctx context.Context, run func(tx Tx) ([]Note, error)) error {
-	w := &write[Tx, Note]{run: run, arrived: time.Now(), done: make(chan error, 1)}
+func (g *Group[Tx, Entry]) Do(ctx context.Context, run func(tx Tx) ([]Entry, error)) error {
+	w := &write[Tx, Entry]{run: run, arrived: time.Now(), done: make(chan error, 1)}
 	g.once.Do(func() { g.turn = make(chan struct{}, 1) })
 	g.mu.Lock()
 	g.waiting = append(g.waiting, w)
@@ -58,7 +58,7 @@ func (g *Group[Tx, Note]) Do(ctx context.Context, run func(tx Tx) ([]Note, error
 	case err := <-w.done:
 		return err
 	case <-ctx.Done():
-		if len(g.take(func(other *write[Tx, Note]) bool { return other == w })) > 0 { // its transaction has not begun
+		if len(g.take(func(other *write[Tx, Entry]) bool { return other == w })) > 0 { // its transaction has not begun
 			return ctx.Err()
 		}
 	case g.turn <- struct{}{}:
@@ -71,8 +71,8 @@ func (g *Group[Tx, Note]) Do(ctx context.Context, run func(tx Tx) ([]Note, error
 }
 
 // lead commits all writes that wait once a transaction has begun, for their goroutines, too: those wait in Do.
-func (g *Group[Tx, Note]) lead(ctx context.Context, leader *write[Tx, Note]) {
-	var batch []*write[Tx, Note]
+func (g *Group[Tx, Entry]) lead(ctx context.Context, leader *write[Tx, Entry]) {
+	var batch []*write[Tx, Entry]
 	stored, err := 0, errAborted // unless the transaction ends
 	defer func() {
 		for _, w := range batch {
@@ -80,22 +80,22 @@ func (g *Group[Tx, Note]) lead(ctx context.Context, leader *write[Tx, Note]) {
 		}
 	}()
 	runtime.Gosched() // let requests that are ready join
-	err = g.Transact(ctx, leader.arrived, func(tx Tx) (notes []Note, err error) {
-		batch = g.take(func(*write[Tx, Note]) bool { return true })
+	err = g.Transact(ctx, leader.arrived, func(tx Tx) (entries []Entry, err error) {
+		batch = g.take(func(*write[Tx, Entry]) bool { return true })
 		for _, w := range batch {
-			var own []Note
+			var own []Entry
 			own, w.outcome = w.run(tx)
 			if w.outcome == nil {
-				stored, notes = stored+1, append(notes, own...)
+				stored, entries = stored+1, append(entries, own...)
 			} else if len(batch) == 1 || g.IsBroken(w.outcome) {
 				return nil, w.outcome
 			}
 		}
-		return notes, nil
+		return entries, nil
 	})
 	switch {
 	case len(batch) == 0: // it has not begun; that the leader's client is gone is no reason for the others to end
-		batch = g.take(func(w *write[Tx, Note]) bool {
+		batch = g.take(func(w *write[Tx, Entry]) bool {
 			return w == leader || ctx.Err() == nil && time.Since(w.arrived) > g.Patience
 		})
 	case err == nil && stored > 0:
@@ -113,10 +113,10 @@ func (g *Group[Tx, Note]) lead(ctx context.Context, leader *write[Tx, Note]) {
 }
 
 // take takes writes out of those that wait, in the order in which they arrived.
-func (g *Group[Tx, Note]) take(which func(*write[Tx, Note]) bool) (taken []*write[Tx, Note]) {
+func (g *Group[Tx, Entry]) take(which func(*write[Tx, Entry]) bool) (taken []*write[Tx, Entry]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.waiting = slices.DeleteFunc(g.waiting, func(w *write[Tx, Note]) bool {
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *write[Tx, Entry]) bool {
 		if which(w) {
 			taken = append(taken, w)
 			return true

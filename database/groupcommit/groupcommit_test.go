@@ -43,11 +43,11 @@ func newLog() *log {
 				return err
 			}
 			t := &tx{}
-			notes, err := run(t)
+			entries, err := run(t)
 			if err != nil {
 				return err
 			}
-			if len(t.written) > l.refuses || !slices.Equal(notes, t.written) {
+			if len(t.written) > l.refuses || !slices.Equal(entries, t.written) {
 				return errCommit
 			}
 			l.texts = append(l.texts, t.written...)
