@@ -238,6 +238,8 @@ func listen(settings config.Config, variable string, port uint16) (net.Listener,
 		help = "set " + variable + " to 1024 or more, or grant the capability NET_BIND_SERVICE"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		help = "set LISTEN_ADDRESS to an address of this machine, or unset it to listen on all of them"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		help = "the limit of open files is too low (`ulimit -n`; 40 are enough to start)"
 	}
 	return nil, fmt.Errorf("cannot listen on port %d: %w; %s", port, err, help)
 }
