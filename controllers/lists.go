@@ -76,16 +76,18 @@ func (a *API) sendUsers(c *gin.Context, parameters parameters, as format) error 
 	if err != nil {
 		return err
 	}
-	spool := a.newSpool(c.Request.Context())
-	defer spool.close()
-	begin, end, row := as.render(a.fields, meant(asked.sent, "spreadsheet", "") == "true")
-	_, _ = io.WriteString(spool, begin) // into memory
 	query := asked.Query
 	if query.Limit > 0 {
 		query.Limit++
 	}
+	var spool *spool
+	defer func() { spool.close() }()
 	users, last, more := 0, models.User{}, false
 	err = a.users.Query(c.Request.Context(), query, func(result database.Result) error {
+		spool.close() // of a try before
+		spool, users, more = a.newSpool(c.Request.Context()), 0, false
+		begin, end, row := as.render(a.fields, meant(asked.sent, "spreadsheet", "") == "true")
+		_, _ = io.WriteString(spool, begin) // into memory
 		c.Header("Changes-Cursor", result.Cursor)
 		if query.Count {
 			c.Header("X-Total-Count", strconv.FormatInt(result.Total, 10))

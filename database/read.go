@@ -186,37 +186,21 @@ type Result struct {
 	Users  iter.Seq2[*models.User, error] // in order, each valid until the next; an error ends the sequence
 }
 
-// Query calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for
-// a client. Of the few users that an index finds, cursor and count may be of a moment before.
+// Query calls send, perhaps again, with the users that a query selects, as of one moment, and returns its error: it must not
+// wait for a client. Of the few users that an index finds, cursor and count may be of a moment before; so may a page's cursor.
 func (u *Users) Query(ctx context.Context, query models.Query, send func(Result) error) error {
-	isSearch := u.fields.IsSearch(query)
-	// In a transaction, a user is found 0.75 times as often, on PostgreSQL 0.3. A sorted page takes two statements.
-	if !isSearch && len(query.Where) > 0 && query.Sort == "" {
-		var result Result
-		err := u.read(ctx, func(db *gorm.DB) (err error) {
-			if result, err = u.result(db, query); err != nil {
-				return err
-			}
-			var few []models.User
-			for user, err := range result.Users {
-				if err != nil {
-					return err
-				}
-				few = append(few, *user)
-			}
-			result.Users = func(yield func(*models.User, error) bool) {
-				for i := range few {
-					if !yield(&few[i], nil) {
-						return
-					}
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+	find := func(db *gorm.DB) error {
+		result, err := u.result(db, query)
+		if err == nil {
+			err = send(result)
 		}
-		return send(result)
+		return err
+	}
+	isSearch := u.fields.IsSearch(query)
+	// In a transaction, a user is found 0.75 times as often, on PostgreSQL 0.3; a page of 100 0.9 and 0.8. A sorted page takes two
+	// statements.
+	if isPage := query.Limit > 0 && !query.Count; !isSearch && query.Sort == "" && (isPage || len(query.Where) > 0) {
+		return u.read(ctx, find)
 	}
 	// It may look at every user, and waits for others that do. A batch has a connection, for which they may wait.
 	if (isSearch || query.Limit == 0) && batchOf(ctx) == nil {
@@ -231,13 +215,7 @@ func (u *Users) Query(ctx context.Context, query models.Query, send func(Result)
 		}
 		defer u.searches.Release(1)
 	}
-	return u.snapshot(ctx, func(tx *gorm.DB) error {
-		result, err := u.result(tx, query)
-		if err == nil {
-			err = send(result)
-		}
-		return err
-	})
+	return u.snapshot(ctx, find)
 }
 
 // result returns what a query finds. Its users are read when they are asked for.

@@ -151,7 +151,7 @@ func (s *API) List(c *gin.Context) error {
 	query := models.Query{Where: models.And{where}, Skip: start - 1, Limit: max(limit, 1), Count: true}
 	total, bytes, resources := int64(0), 0, []any{}
 	err = s.users.Query(c.Request.Context(), query, func(result database.Result) error {
-		total = result.Total
+		total, bytes, resources = result.Total, 0, resources[:0]
 		for user, err := range result.Users {
 			if err != nil {
 				return err

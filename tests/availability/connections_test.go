@@ -147,3 +147,17 @@ func TestTheFirstRequestsAfterAllConnectionsWereForgottenAreAnswered(t *testing.
 	p.Do(t, "GET", fmt.Sprint("/api/users/", id), "").Expect(t, 200, `…"Ada King"…`)
 	p.Create(t, "Alan", "alan@example.org")
 }
+
+func TestAPageWhoseConnectionEndsInTheMiddleIsReadAgain(t *testing.T) {
+	t.Parallel()
+	statements := &failing.Statements{}
+	p := program.Serve(t, "DATABASE_URL="+failing.Server(t, postgresql.Shared(t).NewDatabase(t), statements))
+	for i := range 100 {
+		p.Create(t, strings.Repeat("n", 10_000), fmt.Sprint(i))
+	}
+	whole := p.Do(t, "GET", "/api/users?limit=90", "").Body
+	statements.Cut(500_000)
+	p.Do(t, "GET", "/api/users?limit=90", "").Expect(t, 200, whole)
+	statements.Cut(500_000)
+	p.Do(t, "GET", "/api/users?limit=90&count=true", "").Expect(t, 500, program.ErrorBody("…")) // in a transaction
+}
