@@ -11,10 +11,8 @@ import (
 	"users-api/tests/program"
 )
 
-// That nothing is lost when a standby takes over, TestAStandbyTakesOver proves, and TestNoWriteThatWasAnsweredIsLost of
-// the cluster in docs/postgresql.md.
-
-// A standby has the feed, too: its cursors are those of the primary.
+// A standby has the feed, too: its cursors are those of the primary. That nothing is lost when it takes over,
+// TestAStandbyTakesOver proves.
 func TestAStandbyIsServedWhereTheURLAsksForIt(t *testing.T) {
 	t.Parallel()
 	primary := postgresql.Start(t)

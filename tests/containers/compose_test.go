@@ -173,7 +173,7 @@ func readCompose(t *testing.T, environment []string, files ...string) map[string
 }
 
 // The images of etcd and PostgreSQL cannot be had where the tests run: compose reads the file, and nothing of it is started. What
-// Patroni is told there is what docs/patroni.env tells it, and tests/cluster runs that.
+// Patroni is told there is what docs/patroni.env tells it.
 func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
 	var settings strings.Builder
 	for _, name := range []string{"etcd.env", "patroni.env"} {

@@ -151,7 +151,7 @@ func (s *Server) Pooler(t testing.TB, settings ...string) *Pooler {
 
 func (p *Pooler) start() {
 	p.t.Helper()
-	p.process = begin(p.t, syscall.SIGQUIT, nil, p.path, p.file)
+	p.process = begin(p.t, p.path, p.file)
 	p.process.waitFor(p.t, "process up")
 }
 

@@ -36,12 +36,12 @@ type process struct {
 	log bytes.Buffer
 }
 
-// begin starts a program with more in its environment. When the test's process ends, it gets a signal at the latest.
-func begin(t testing.TB, atEnd syscall.Signal, environment []string, path string, arguments ...string) *process {
+// begin starts a program. When the test's process ends, it gets a signal at the latest.
+func begin(t testing.TB, path string, arguments ...string) *process {
 	t.Helper()
 	p := &process{command: exec.Command(path, arguments...), exited: make(chan struct{})}
-	p.command.SysProcAttr, p.command.Dir = attributes(t, atEnd), "/"
-	p.command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, environment...)
+	p.command.SysProcAttr, p.command.Dir = attributes(t), "/"
+	p.command.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	p.command.Stdout, p.command.Stderr = p, p
 	must(t, p.command.Start())
 	go func() { _ = p.command.Wait(); close(p.exited) }()
@@ -83,11 +83,20 @@ func (p *process) runs() bool {
 // signal sends a signal to the process alone.
 func (p *process) signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
 
-// signalAll sends a signal to the process and its children.
+// signalAll sends a signal to the process and its children. It is stopped meanwhile, so that it starts no other.
 func (p *process) signalAll(signal syscall.Signal) {
-	if p.runs() {
-		signalAll(p.command.Process.Pid, signal)
+	if !p.runs() {
+		return
 	}
+	pid := p.command.Process.Pid
+	p.signal(syscall.SIGSTOP)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)) // it may end at any time
+	for _, field := range strings.Fields(string(children)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			_ = syscall.Kill(child, signal)
+		}
+	}
+	p.signal(signal)
 }
 
 // wait waits for the process to end.
@@ -98,18 +107,6 @@ func (p *process) wait(t testing.TB) {
 	case <-time.After(Patience):
 		t.Fatalf("%s does not end:\n%s", p.command.Path, p.text())
 	}
-}
-
-// signalAll sends a signal to a process and its children. It is stopped meanwhile, so that it starts no other.
-func signalAll(pid int, signal syscall.Signal) {
-	_ = syscall.Kill(pid, syscall.SIGSTOP)
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)) // it may end at any time
-	for _, field := range strings.Fields(string(children)) {
-		if child, err := strconv.Atoi(field); err == nil {
-			_ = syscall.Kill(child, signal)
-		}
-	}
-	_ = syscall.Kill(pid, signal)
 }
 
 // Patience is how long a test waits for something that must happen. Only a test that fails waits that long.
@@ -211,16 +208,16 @@ func binary(t testing.TB, name string) string {
 func run(t testing.TB, path string, arguments ...string) {
 	t.Helper()
 	command := exec.Command(path, arguments...)
-	command.SysProcAttr, command.Dir = attributes(t, syscall.SIGQUIT), "/"
+	command.SysProcAttr, command.Dir = attributes(t), "/"
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", path, strings.Join(arguments, " "), err, output)
 	}
 }
 
 // attributes are those of every process here: not root, and sent a signal when the test's process is killed.
-func attributes(t testing.TB, atEnd syscall.Signal) *syscall.SysProcAttr {
+func attributes(t testing.TB) *syscall.SysProcAttr {
 	t.Helper()
-	attributes := &syscall.SysProcAttr{Pdeathsig: atEnd}
+	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Geteuid() == 0 {
 		attributes.Credential = credential(t)
 	}

@@ -53,7 +53,7 @@ func (s *Server) StartAgain(t testing.TB) {
 	for _, setting := range s.settings {
 		arguments = append(arguments, "-c", setting)
 	}
-	s.process = begin(t, syscall.SIGQUIT, nil, binary(t, "postgres"), arguments...)
+	s.process = begin(t, binary(t, "postgres"), arguments...)
 	s.process.waitFor(t, "database system is ready to accept")
 }
 
@@ -94,24 +94,20 @@ func (s *Server) URL(database string) string {
 	return (&url.URL{Scheme: "postgres", User: superuser, Host: address(s.Port), Path: database}).String()
 }
 
-// remove kills the server, whose data no test needs any more, and removes its folder.
+// remove kills the server, whose data no test needs any more, and removes its folder. It frees the segment of shared
+// memory that a killed server has left: a system has room for a few thousand. The seventh line of postmaster.pid has its
+// key and its id.
 func (s *Server) remove() {
 	s.process.signalAll(syscall.SIGKILL)
 	<-s.process.exited
-	freeSharedMemory(s.data())
-	_ = os.RemoveAll(s.folder)
-}
-
-// freeSharedMemory frees the segment of shared memory that a killed server has left: a system has room for a few
-// thousand. The seventh line of postmaster.pid has its key and its id.
-func freeSharedMemory(data string) {
-	text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid")) // there is none after a normal end
+	text, _ := os.ReadFile(filepath.Join(s.data(), "postmaster.pid")) // there is none after a normal end
 	if lines := strings.Split(string(text), "\n"); len(lines) >= 7 {
 		var key, id int
 		if _, err := fmt.Sscan(lines[6], &key, &id); err == nil {
 			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 		}
 	}
+	_ = os.RemoveAll(s.folder)
 }
 
 // databases are those of a server that tests use, one after the other: to empty one takes a tenth of the time that it

@@ -17,8 +17,6 @@ import (
 type Writers struct {
 	mu     sync.Mutex
 	stored map[string]int64 // the ids that were answered, by email
-	last   time.Time        // when a creation was answered
-	pause  time.Duration    // the longest time between two such answers
 
 	ended atomic.Bool
 	wait  sync.WaitGroup
@@ -26,7 +24,7 @@ type Writers struct {
 
 // StartWriters starts n clients of each program. Each creates one user after the other, until Stop.
 func StartWriters(n int, programs ...*Program) *Writers {
-	w, own := &Writers{stored: map[string]int64{}, last: time.Now()}, fmt.Sprint(rand.Uint64())
+	w, own := &Writers{stored: map[string]int64{}}, fmt.Sprint(rand.Uint64())
 	for i, p := range programs {
 		for client := range n {
 			w.wait.Go(func() {
@@ -51,7 +49,6 @@ func (w *Writers) create(p *Program, email string) bool {
 		return false
 	}
 	w.stored[email] = user.ID
-	w.pause, w.last = max(w.pause, time.Since(w.last)), time.Now()
 	return true
 }
 
@@ -60,15 +57,6 @@ func (w *Writers) Stored() map[string]int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.stored)
-}
-
-// Pause returns the longest time between two creations that were answered since it was last asked.
-func (w *Writers) Pause() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	longest := max(w.pause, time.Since(w.last))
-	w.pause, w.last = 0, time.Now()
-	return longest
 }
 
 // WaitFor returns once n more users are stored.
