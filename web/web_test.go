@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -108,46 +107,6 @@ func TestThePageIsAnsweredAsItIsAskedFor(t *testing.T) {
 		if head.status != c.status || head.raw != "" || !reflect.DeepEqual(head.Header, read.Header) {
 			t.Errorf("%q is answered to HEAD %d %v, and to GET %v", c.headers, head.status, head.Header, read.Header)
 		}
-	}
-}
-
-var (
-	imported = regexp.MustCompile(`(?m)^import .* from '\./([^']+)'`)
-	foreign  = regexp.MustCompile(`https?://|//[a-z]`)
-)
-
-func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
-	all := Files("1.0", models.NewFields(), time.Hour)
-	html := get(all["/"], "GET").text()
-	for path, file := range all {
-		for _, name := range imported.FindAllStringSubmatch(get(file, "GET").text(), -1) {
-			if !strings.Contains(html, "/"+name[1]+`"`) {
-				t.Errorf("%s imports %s, which is not preloaded", path, name[1])
-			}
-		}
-	}
-}
-
-func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
-	names, _ := fs.Glob(embedded, "page/*")
-	if len(names) < 10 {
-		t.Fatalf("the page has %d files", len(names))
-	}
-	size := 0
-	for _, name := range names {
-		content, _ := embedded.ReadFile(name)
-		text := string(content)
-		size += len(compress(text))
-		if text = strings.ReplaceAll(text, "http://www.w3.org/2000/svg", ""); strings.HasSuffix(name, ".js") {
-			text = regexp.MustCompile(`(?m)(^|\s)//.*$`).ReplaceAllString(text, "")
-		}
-		if found := foreign.FindString(text); found != "" {
-			t.Errorf("%s has %q in it", name, found)
-		}
-	}
-	t.Logf("the page has %d bytes", size)
-	if size > 55_000 {
-		t.Errorf("the page has %d bytes, want at most 55,000", size)
 	}
 }
 
