@@ -141,6 +141,17 @@ func (p *Program) List(t testing.TB) []User {
 	return p.Do(t, http.MethodGet, "/api/users", "").Users(t)
 }
 
+// Feed returns what the feed of changes answers once it [Matches] what is wanted: on PostgreSQL, transactions of others may
+// hold it back.
+func (p *Program) Feed(t testing.TB, query, want string, header ...string) (body string) {
+	t.Helper()
+	WaitFor(t, "the feed has "+want, func() bool {
+		body = p.Do(t, http.MethodGet, "/api/changes"+query, "", header...).Body
+		return Matches(body, want)
+	})
+	return body
+}
+
 // ExpectUsers fails the test unless the program lists users with exactly these names, and returns them.
 func (p *Program) ExpectUsers(t testing.TB, names ...string) []User {
 	t.Helper()
