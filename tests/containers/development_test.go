@@ -4,7 +4,6 @@ package containers
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,8 +32,6 @@ func TestTheDevelopmentRun(t *testing.T) {
 		{"does not serve as root, nor write into the source tree", development.servesUnprivileged},
 		{"serves an edit", func(d development) { d.edit("No such user") }},
 		{"keeps the old program running through a compile error", development.outlivesACompileError},
-		{"does not rebuild when users are written or a test is edited", development.ignoresWhatIsNotTheProgram},
-		{"finishes the request under way before the next program starts", development.finishesRequests},
 		{"keeps its users when it is recreated, and polls where it is told to", development.polls},
 		{"stops before it is killed, and goes with its volumes when everything is removed", development.stops},
 	} {
@@ -82,35 +79,6 @@ func (d development) outlivesACompileError() {
 	program.Expect(d.t, "the process of the program", d.program(), before)
 	d.replace("package models\n\nbroken", "package models")
 	d.edit("No user there")
-}
-
-func (d development) ignoresWhatIsNotTheProgram() {
-	for i := range 20 {
-		d.api().Create(d.t, "Quiet", fmt.Sprint(i, "@example.com"))
-	}
-	for _, name := range []string{"config/config_test.go", "tests/containers/engine_test.go", "README.md"} {
-		path := filepath.Join(d.project.directory, name)
-		program.WriteFile(d.t, path, program.ReadFile(d.t, path)) // once more
-	}
-	d.edit("No user at all")
-	// air names what came first of all that it builds for, and the edit came last.
-	for line := range strings.Lines(d.log()) {
-		if name, changed := strings.CutSuffix(strings.TrimSpace(line), " has changed"); changed && name != aRefusalFile {
-			d.t.Errorf("there was a build for %s", name)
-		}
-	}
-}
-
-func (d development) finishesRequests() {
-	body := program.Body("Slow", "slow@example.com")
-	request := d.api().BeginRequest(d.t, "POST /api/users", body)
-	stops := func() int { return strings.Count(d.log(), "msg=stopping") }
-	before := stops()
-	d.replace("No user at all", "Not a soul")
-	eventually(d.t, patience, "the old program asked to stop", func() bool { return stops() > before })
-	request.Send("%s", body)
-	request.Answer().Expect(d.t, 201, "…")
-	d.serves("Not a soul")
 }
 
 func (d development) polls() {

@@ -91,36 +91,6 @@ func TestFieldsAreAddedToAServiceWithUsersAsREADMESays(t *testing.T) {
 	p.users().Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…,"room":null}]`)
 }
 
-// What is in .env reaches the service, whatever its name.
-func TestASettingInEnvIsServedOrNamedOrEndsTheStart(t *testing.T) {
-	p := newDocumentedProject(t)
-	p.settings("API_KYE=secret-0123456789\nPUID=1000\nUNKNOWN=x\n")
-	p.run("docker compose up -d --wait")
-	log := p.service("users-api").log()
-	for _, says := range []string{`variable=API_KYE help="did you mean API_KEY?"`, `variable=PUID help="did you mean RUN_AS?"`} {
-		program.Expect(t, "the log", log, "…"+says+"…")
-	}
-	program.Forbid(t, log, "secret", "UNKNOWN")
-	for setting, says := range map[string]string{
-		"API_KEY_FILE=./api_key":              "the file that API_KEY_FILE names cannot be read: no such file or directory",
-		"DATABASE_URL=mysql://users":          "DATABASE_URL cannot be used: it must be one line, postgres://",
-		"LISTEN_ADDRESS=127.0.0.1":            "with compose, set PUBLISH instead",
-		"DATA_DIR=/srv/people":                "/srv",
-		"BACKUP_EVERY=24h\nBACKUP_DIR=/mnt/b": "",
-	} {
-		p.settings(setting + "\n")
-		if says == "" { // a backup that fails is logged, and users are served
-			p.run("docker compose up -d --wait")
-			eventually(t, slowStart, "a failed backup", func() bool {
-				return strings.Contains(p.service("users-api").log(), "level=ERROR")
-			})
-			continue
-		}
-		p.fails()
-		program.Expect(t, "the log with "+setting, p.service("users-api").log(), "…"+says+"…")
-	}
-}
-
 func TestABackupIsMadeRestoredAndMovedAsDocumented(t *testing.T) {
 	p := newDocumentedProject(t)
 	p.users().Create(t, "Ada", "ada@example.com")

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -107,20 +106,6 @@ func TestAirServesThisMachineAloneAndInAContainerEveryAddress(t *testing.T) {
 				program.Forbid(t, p.Log(), c.not)
 			}
 		})
-	}
-}
-
-// What a deployment writes beside docker-compose.yml does not stop `git pull`, and is never committed.
-func TestGitIgnoresSettingsKeysAndBackups(t *testing.T) {
-	t.Parallel()
-	patterns := strings.Fields(program.ReadFile(t, "../../.gitignore"))
-	for _, name := range []string{".env", "docker-compose.override.yml", "api_key", "database_url", "users-backup.db", "users.dump"} {
-		if !slices.ContainsFunc(patterns, func(pattern string) bool {
-			matches, _ := filepath.Match(strings.TrimPrefix(pattern, "/"), name)
-			return matches
-		}) {
-			t.Errorf("git would commit %s", name)
-		}
 	}
 }
 

@@ -14,12 +14,8 @@ func user(id int, name, room, department string) string {
 		id, name, strings.ToLower(name), room, department)
 }
 
-// How Ada, Alan and Grace are shown.
-var (
-	ada   = user(1, "Ada", `"1815"`, `"R&D, é"`)
-	alan  = user(2, "Alan", "null", "null")
-	grace = user(3, "Grace", `""`, "null")
-)
+// ada is how Ada is shown.
+var ada = user(1, "Ada", `"1815"`, `"R&D, é"`)
 
 // serveRooms starts a program with Ada, who has a room and a department, Alan, who has neither, and Grace, whose room
 // is empty.
@@ -56,20 +52,6 @@ func TestAFieldIsATextOrNull(t *testing.T) {
 	expect(t, p, exchange{"an import", "POST /api/users.ndjson", `{"name":"n","email":"n","department":1}`,
 		`422 {"error":"1 of 1 row cannot be imported; nothing was stored",` +
 			`"rows":[{"line":1,"error":"department must be text or null"}]}`})
-}
-
-// tests/api/random_pages_test.go has what a filter of a field finds together with others.
-func TestListsFilterAndSearchAField(t *testing.T) {
-	t.Parallel()
-	p := serveRooms(t)
-	expect(t, p,
-		exchange{"an empty filter finds users that have none", "GET /api/users?room=&department=", "", "200 [" + alan + "," + grace + "]"},
-		exchange{"null is no text to search", "GET /api/users?q=null", "", "200 []"},
-		exchange{"a filter with a broken escape", "GET /api/users?room=5%", "", "400 " +
-			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, with each % of it written as %25")},
-		exchange{"an unknown parameter", "GET /api/users?fax=1", "",
-			`400 {"error":"Unknown parameter \"fax\": a list takes id, name, name!, email, email!, …room, room!, department, department!, q, …"}`},
-	)
 }
 
 func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {

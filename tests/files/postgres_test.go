@@ -68,20 +68,6 @@ func TestARowUpdatesAUserThatAnotherProgramCreatesMeanwhile(t *testing.T) {
 	p.ExpectUsers(t, "Ada King", "Alan Turing")
 }
 
-// Another program may also put a user in the place of one whom an import is about to delete. Only one is there at any moment.
-func TestADeletedUserIsNamedAsItWasDeleted(t *testing.T) {
-	t.Parallel()
-	for statement, named := range map[string]string{
-		"UPDATE users SET email = 'ada@new' WHERE email = 'ada'":                                `{"id":1,"email":"ada@new"}`,
-		"DELETE FROM users WHERE id = 1; INSERT INTO users (name, email) VALUES ('Ada', 'ada')": `{"id":3,"email":"ada"}`,
-	} {
-		p := program.Serve(t)
-		p.Do(t, "POST", program.CSV, "name,email\nAda,ada\nAlan,alan\n").Expect(t, 200, "…")
-		answer := importBeside(t, p, p.DataDir, statement, roster+"1", "name,email\nAlan,alan\n")
-		answer.Expect(t, 200, deleting(0, 0, 1, 1, named))
-	}
-}
-
 // The documented commands take a URL with parameters that only the service knows, and restore while it runs: the table is
 // another one then, with the users of the backup.
 func TestTheDocumentedBackupIsRestored(t *testing.T) {

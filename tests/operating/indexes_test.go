@@ -49,6 +49,7 @@ func TestAServiceIgnoresTheCaseOfEmailsOnceItIsStartedAgain(t *testing.T) {
 		{"a change", "PATCH", "/api/users/2", `{"email":"Ada@example.org"}`, 409, used},
 		{"a change of the own", "PATCH", "/api/users/1", `{"email":"ADA@example.org"}`, 200, `{"id":1,"name":"Ada","email":"ADA@example.org",…}`},
 		{"an import", "POST", "/api/users.csv?on_conflict=update", "name,email\nAda K,ada@EXAMPLE.org\n", 200, program.Imported(0, 1, 0, 0)},
+		{"an import of two other letters", "POST", "/api/users.csv?on_conflict=skip", "name,email\nn,Ä@x\nn,ä@x\n", 200, program.Imported(2, 0, 0, 0)},
 		{"an import that skips", "POST", "/api/users.csv?on_conflict=skip", "name,email\nn,ada@EXAMPLE.org\n", 200, program.Imported(0, 0, 1, 0)},
 		{"one that refuses, also within the file", "POST", "/api/users.csv", "name,email\nn,n@x\nn,N@x\nn,ada@EXAMPLE.org\n", 422, `…"line":3,…"line":4,…`},
 		{"a change by email", "PATCH", "/api/users/Ada@EXAMPLE.ORG", `{"name":"C"}`, 200, `{"id":1,"name":"C","email":"ADA@example.org",…}`},
