@@ -3,16 +3,12 @@
 package browser
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
@@ -52,48 +48,6 @@ func TestAClickOnANameOpensTheUser(t *testing.T) {
 	ben.clicks("rowheader", "Augusta")
 	timer(ben, 300*time.Millisecond)
 	ben.seesNo("dialog", "Change user")
-}
-
-func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {
-	ada, p := visitWith(t, "Ada")
-	for _, open := range []struct{ button, dialog string }{{"Add user", "Add user"}, {"Change Ada", "Change user"}} {
-		ada.opens(open.button, open.dialog).fills("Name", "Augusta")
-		for range 3 { // a browser lets a page keep a dialog open only so often
-			ada.escapes(false)
-			ada.isAt("textbox", "Name")
-			ada.expect("the name that was typed", ada.value("Name"), "Augusta")
-		}
-		ada.escapes(true)
-		ada.seesNo("dialog", open.dialog)
-		ada.isAt("button", open.button)
-	}
-	p.ExpectUsers(t, "Ada")
-}
-
-// escapes presses Escape, and answers whether what was typed may be lost.
-func (p *person) escapes(mayBeLost bool) {
-	p.Helper()
-	p.answers(discard, mayBeLost, func() error { return chromedp.Do(p.ctx, chromedp.KeyEvent(kb.Escape)) })
-}
-
-const discard = "Discard what you typed?"
-
-// answers does something until the browser asks a question, and answers it.
-func (p *person) answers(question string, answer bool, act func() error) {
-	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, program.Patience)
-	defer cancel()
-	questions := chromedp.Events(ctx, page.JavascriptDialogOpening)
-	acted := make(chan error, 1)
-	go func() { acted <- act() }() // until there is an answer
-	for asked, err := range questions {
-		p.must(err)
-		p.expect("the question", asked.Message, question)
-		call(p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: answer})
-		p.must(<-acted)
-		return
-	}
-	p.Fatalf("nobody asks %q", question)
 }
 
 // tries saves a name and an email that are not taken, until each field says so and the first that does has the focus.
@@ -221,36 +175,6 @@ func TestAChangeSendsOnlyWhatWasChangedOfAUserWhoIsThere(t *testing.T) {
 	ada.types(kb.Enter).lists("Augusta")
 	p.Delete(t, 1)
 	ada.clicks("button", "Change Augusta").reads("User not found", "No users yet")
-}
-
-func TestDeletionNamesTheUserAsItIsNow(t *testing.T) {
-	ada, p := visitWith(t, "Ada", "Ben")
-	ada.opens("Delete Ada", "Delete this user?").reads("ada@example.org")
-	ada.clicks("button", "Cancel").isAt("button", "Delete Ada")
-	ada.opens("Delete Ada", "Delete this user?")
-	p.Change(t, 1, `{"name":"Augusta"}`)
-	ada.clicks("button", "Delete").reads(changed, "Augusta")
-	ada.clicks("button", "Delete").reads("Augusta was deleted")
-	ada.lists("Ben")
-	ada.isAt("button", "Delete Ben")
-}
-
-func TestWhatWasDoneIsSaidBesideTheButtonsOfTheSelection(t *testing.T) {
-	p := start(t)
-	create(t, p, 2)
-	p.Create(t, strings.Repeat("A long name ", 10), "long@example.org")
-	ada := visit(t, p, "/")
-	for _, look := range looks {
-		ada.look(look.scheme, look.width, 740)
-		ada.open("/")
-		for _, button := range []string{"Clear", "Delete 1 user"} {
-			ada.clicks("checkbox", "Select User 000").sees("button", "Delete 1 user")
-			ada.opens("Change "+strings.Repeat("A long name ", 5)+"…", "Change user")
-			ada.clicks("button", "Save").reads("… stays as it is")
-			ada.clicks("button", button)
-		}
-		ada.sees("dialog", "Delete this user?")
-	}
 }
 
 func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {

@@ -136,19 +136,6 @@ func TestThePagesOwnWritesAreNoNews(t *testing.T) {
 	ada.lists("Dan", "Cleo", "Augusta")
 }
 
-// What comes while a dialog is open is said once it is closed. What the page shows already is no news.
-func TestChangesWaitForTheEndOfADialog(t *testing.T) {
-	ada, p := follows(t)
-	waiting(t, p, 1)
-	ada.opens("Change Ada", "Change user")
-	p.Create(t, "Dan", "dan@example.org")
-	waiting(t, p, 0)
-	timer(ada, 2*time.Second)
-	ada.expect("the news behind a dialog", evaluate[string](ada, `document.querySelector('.news').innerText`), "")
-	ada.types(kb.Escape).sees("button", news)
-	ada.lists("Cleo", "Ben", "Ada")
-}
-
 // After a large import, and where the feed cannot go on, anything may have changed.
 func TestWhatTheFeedCannotTellIsNews(t *testing.T) {
 	ada, p := follows(t)

@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
 )
@@ -115,24 +113,6 @@ func TestNoStateHasAnAccessibilityViolationOrScrollsSideways(t *testing.T) {
 	}
 }
 
-// What can be used must not look disabled, as soft text and boxes filled with grey do.
-func TestControlsThatCanBeUsedLookEnabled(t *testing.T) {
-	ada := visit(t, start(t), "/")
-	ada.reads("No users yet")
-	for _, scheme := range []string{"light", "dark"} {
-		ada.look(scheme, 1120, 640)
-		ada.expect(scheme+": whether Import looks enabled", evaluate[bool](ada, `[
-			'#nobody [data-open=import]', '.tools [data-open=import]'].every((selector) =>
-			getComputedStyle(document.querySelector(selector)).color === getComputedStyle(document.body).color)`), true)
-		ada.expect(scheme+": whether boxes look enabled", evaluate[bool](ada, `[
-			'#all', '#spreadsheet', '[name=conflict][value=update]'].every((selector) => {
-			const box = getComputedStyle(document.querySelector(selector));
-			return box.appearance === 'none' &&
-				box.backgroundColor === getComputedStyle(document.querySelector('.card')).backgroundColor;
-		})`), true)
-	}
-}
-
 // The users are what the page is for. Three more fields are usual.
 func TestManyPeopleAreInView(t *testing.T) {
 	p := start(t, "USER_FIELDS=phone,department,room")
@@ -176,128 +156,6 @@ func moreOfThem(n int) (text string) {
 	return text
 }
 
-func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
-	for _, fields := range []string{"", "phone"} {
-		ada := visit(t, start(t, "USER_FIELDS="+fields), "/")
-		ada.look("light", 360, 740)
-		call(ada, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}) // a finger
-		ada.open("/").reads("No users yet")
-		if room := evaluate[float64](ada, `((input) => {
-			const style = getComputedStyle(input);
-			const pen = document.createElement('canvas').getContext('2d');
-			pen.font = style.font;
-			return input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - pen.measureText(input.placeholder).width;
-		})(document.querySelector('#q'))`); room < 20 { // for the cross that clears it
-			t.Errorf("the placeholder of the search has %.0f pixels too few", 20-room)
-		}
-		ada.expect("whether the arrow of the select is clear of its edge", evaluate[bool](ada, `((
-			{ appearance, paddingRight, backgroundImage }) => appearance === 'none' && parseFloat(paddingRight) >= 32 &&
-			backgroundImage !== 'none')(getComputedStyle(document.querySelector('#size')))`), true)
-		ada.opensImport()
-		program.Forbid(t, ada.page(), "drop") // nothing can be dropped here
-		ada.expect("by how much the dialog scrolls sideways",
-			evaluate[int](ada, `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#import'))`), 0)
-		ada.picks("people.csv", manyPeople(100))
-		ada.fitsOneLine("button", "Import 100 users")
-		ada.clicks("button", "Import 100 users").reads("100 users added")
-		ada.clicks("button", "Close").reads("100 users")
-		ada.expect("whether a name has room, and the title is beside its count", evaluate[bool](ada, `((name, title, count) => (
-			name.width >= 190 && count.left - title.right < 24))(...['tbody .name', 'h1', '#summary'].map(
-			(part) => document.querySelector(part).getBoundingClientRect()))`), true)
-		ada.clicks("checkbox", "Select all on this page").reads("25 selected")
-		ada.fitsOneLine("button", "Delete 25 users")
-		ada.expect("whether how many are selected is in one line",
-			evaluate[bool](ada, `document.querySelector('#chosen p').offsetHeight <= 30`), true)
-	}
-}
-
-// manyPeople is a file of n users.
-func manyPeople(n int) string {
-	text := "name,email\n"
-	for i := range n {
-		text += fmt.Sprintf("Ada,ada.king.of.lovelace.%d@example.org\n", i)
-	}
-	return text
-}
-
-func (p *person) fitsOneLine(role, name string) {
-	p.Helper()
-	p.expect(name+" is in one line", on[bool](p, p.sees(role, name), `function() { return this.offsetHeight <= 44; }`), true)
-}
-
-func TestALongListKeepsItsHeaderAndUsesItsRoom(t *testing.T) {
-	for _, fields := range []string{"", "phone,department"} {
-		p := start(t, "USER_FIELDS="+fields)
-		p.Do(t, http.MethodPost, program.CSV, manyPeople(50))
-		ada := visit(t, p, "/")
-		ada.chooses("Users on a page", "100")
-		for _, width := range []int64{1280, 390} {
-			ada.look("dark", width, 740)
-			ada.open("/").reads("50 users")
-			at := fmt.Sprintf("%q, %d wide: ", fields, width)
-			ada.expect(at+"what is where the header should be", evaluate[string](ada, `(() => {
-				window.scrollTo(0, 600);
-				document.querySelector('#list').scrollTo(0, 600);
-				const { x, y, height } = document.querySelector('#all').getBoundingClientRect();
-				return document.elementFromPoint(x + 1, y + height / 2)?.id ?? 'nothing';
-			})()`), "all")
-			ada.expect(at+"emails and times that are broken, although there is room", evaluate[int](ada, `[
-				...document.querySelectorAll('.email bdi, tbody time')].filter(
-				({ offsetHeight }) => offsetHeight > 30).length`), 0)
-			ada.expect(at+"whether the list scrolls sideways",
-				evaluate[bool](ada,
-					`((list) => list.scrollWidth > list.clientWidth)(document.querySelector('#list'))`), false)
-		}
-	}
-}
-
-func TestWhatIsCutHasATooltip(t *testing.T) {
-	long := strings.Repeat("long ", 100)
-	email := strings.Repeat("x", 300) + "@example.org"
-	ada, _ := withFields(t, "room", `{"name":"`+long+`","email":"`+email+`","room":"`+long+`"}`)
-	ada.lists(long)
-	ada.expect("what is cut, and whether it has a tooltip", evaluate[string](ada, `[
-		...document.querySelectorAll('tbody bdi')].map((bdi) => [bdi, bdi.closest('th, td')]).filter(
-		([bdi, cell]) => bdi.scrollWidth > bdi.clientWidth || cell.scrollWidth > cell.clientWidth).map(
-		([bdi, cell]) => [cell.className || 'room', bdi.title.includes(bdi.innerText)]).join('; ')`),
-		"name,true; email,true; room,true")
-	ada.opens("Delete "+long[:60]+"…", "Delete this user?")
-	ada.expect("the tooltip of the name in the dialog",
-		evaluate[string](ada, `document.querySelector('#delete li bdi').title`), long)
-}
-
-func TestColumnsThatDoNotFitAreInTheNextLine(t *testing.T) {
-	names, values := manyFields(8)
-	ada, _ := withFields(t, names, body("Ada", values))
-	ada.look("light", 800, 740)
-	ada.open("/").lists("Ada")
-	ada.fits(800)
-	lines := func(rows string) string {
-		return evaluate[string](ada, `[...document.querySelectorAll('`+rows+` [data-column]')].map(
-			(cell) => [cell.dataset.column, cell.getBoundingClientRect().x]).join()`)
-	}
-	ada.expect("where the cells are", lines("tbody"), lines("thead"))
-	ada.expect("lines of a row", evaluate[int](ada, `new Set([...document.querySelectorAll('tbody [data-column]')].map(
-		(cell) => cell.getBoundingClientRect().y)).size`), 3)
-}
-
-func TestALongFormShowsTheFieldAndTheErrorThatMatter(t *testing.T) {
-	names, values := manyFields(32)
-	ada, _ := withFields(t, names, body("Ada", values))
-	ada.opens("Change Ada", "Change user")
-	for range 33 {
-		ada.types(kb.Tab)
-		ada.expect("what the buttons hide", evaluate[string](ada, `((field) => field.getBoundingClientRect().bottom >
-			document.querySelector('#user .actions').getBoundingClientRect().top ?
-			field.id : '')(document.activeElement)`), "")
-	}
-	ada.offline(true)
-	ada.types(kb.Enter).reads("You are offline")
-	ada.expect("whether the error is in view",
-		evaluate[bool](ada, `document.querySelector('#user .error').getBoundingClientRect().top >= 0`), true)
-	ada.offline(false)
-}
-
 func TestPictures(t *testing.T) {
 	if !*pictures {
 		t.Skip("-pictures writes the pictures of README")
@@ -317,36 +175,5 @@ func TestPictures(t *testing.T) {
 		picture, err := chromedp.Run(ada.ctx, chromedp.CaptureScreenshot())
 		ada.must(err)
 		ada.must(os.WriteFile(path, picture, 0o644))
-	}
-}
-
-// A dialog may be higher than the window.
-func TestWhatADialogSaysIsInView(t *testing.T) {
-	names, values := manyFields(8)
-	people := make([]string, 7)
-	for i := range people {
-		people[i] = body(fmt.Sprint("User-", i), values)
-	}
-	ada, p := withFields(t, names, people...)
-	inView := func(what, selector string) {
-		t.Helper()
-		ada.expect("whether "+what+" is in view", evaluate[bool](ada, `(({ top, bottom }) =>
-			top >= 0 && bottom <= document.querySelector('dialog[open] .actions').getBoundingClientRect().top)(
-			document.querySelector('`+selector+`').getBoundingClientRect())`), true)
-	}
-	program.OpenOther(t, p.DatabasePath()).Do("CREATE TRIGGER r BEFORE DELETE ON users BEGIN SELECT RAISE(ABORT, 'no'); END")
-	for _, width := range []int64{1280, 360} {
-		ada.look("light", width, 740)
-		ada.open("/").reads("7 users")
-		ada.clicks("checkbox", "Select all on this page")
-		ada.opens("Delete 7 users", "Delete 7 users?")
-		inView("the question", "#delete-title")
-		ada.clicks("button", "Delete 7 users").reads("0 users deleted, 7 failed")
-		inView("that it failed", "#delete .error")
-		inView("with whom it failed", "#delete .failed li")
-		ada.clicks("button", "Cancel").clicks("button", "Clear")
-		ada.imports("people.csv", "name,email\nAda,ada@example.org\n,b@example.org\n").sees("button", "Import the other 1")
-		inView("the answer to a file", "#import-result")
-		ada.clicks("button", "Cancel")
 	}
 }

@@ -82,6 +82,7 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 		})
 	}
 	ada.clicks("link", "← Users").reads("No users yet")
+	triesACall(visit(t, p.BehindNginx(t), "/docs")) // below a path
 }
 
 // triesACall has the reader of the document send a request.
@@ -90,25 +91,4 @@ func triesACall(ada *person) {
 	// The example: before it is shown, Swagger UI does not find the operation.
 	ada.reads(`"status": "ok"`)
 	ada.clicks("button", "Execute").reads("x-request-id: ") // only an answer has it
-}
-
-func TestTheReaderOfTheDocumentTriesACallBelowAPathPrefix(t *testing.T) {
-	triesACall(visit(t, start(t).BehindNginx(t), "/docs"))
-}
-
-func TestTheReaderOfTheDocumentShowsAddedFields(t *testing.T) {
-	ada := visit(t, start(t, "USER_FIELDS=phone,"+oddNames, "API_KEY="+writeKey), "/docs")
-	ada.sees("button", "Authorize")
-	for operation, says := range map[string][]string{ // after its example, Swagger UI shows all of an operation
-		"listUsers":  {`"null": null`, "Users with exactly this phone", "Users with exactly this constructor"},
-		"createUser": {`"children": null`},
-	} {
-		ada.reads("List users")
-		evaluate[bool](ada, `document.querySelector('#operations-users-`+operation+` .opblock-summary-control').click() ?? true`)
-		for _, text := range says {
-			ada.reads(text)
-		}
-	}
-	ada.expect("the errors of the document",
-		evaluate[string](ada, `document.querySelector('.errors-wrapper')?.innerText ?? ''`), "")
 }

@@ -161,55 +161,6 @@ func TestMoreUsersThanOneRequestHasAreChanged(t *testing.T) {
 	ada.expect("how many have the field after Undo", strings.Count(departments(t, p), "old"), 110)
 }
 
-func TestWithoutAKeyNothingElseIsTried(t *testing.T) {
-	const key = "0123456789abcdef"
-	p := start(t, "API_KEY="+key, "USER_FIELDS=department")
-	for _, user := range numbered(25, "") {
-		p.Do(t, http.MethodPost, "/api/users", user, "X-API-Key: "+key).Expect(t, 201, "…")
-	}
-	ada := visit(t, p, "/")
-	ada.gives(key)
-	ada.clicks("checkbox", "Select all on this page")
-	ada.opens("Set a field", "Set a field of 25 users")
-	evaluate[bool](ada, `sessionStorage.setItem('key', 'a-key-that-is-wrong') ?? true`)
-	ada.chooses("Field", "department").fills("New value", "x").clicks("button", "Set Department for 25 users")
-	cancels := 0
-	ada.until("it to end", func() bool {
-		if strings.Contains(ada.page(), "0 users changed, 25 failed") {
-			return true // from now on, the list asks for a key
-		}
-		if len(ada.find("dialog", "Enter your key")) == 1 {
-			ada.clicks("button", "Cancel")
-			cancels++
-		}
-		return false
-	})
-	ada.expect("how often the key was asked for", cancels, 1)
-}
-
-func TestTheLastClickWins(t *testing.T) {
-	ada, names := listing(t, 60)
-	ada.holds(func() { ada.clicks("button", "Name") }, func(fetch.EventRequestPaused) bool {
-		ada.clicks("button", "Next") // of the list before
-		return true
-	}, &fetch.RequestPattern{URLPattern: "*sort=name*"})
-	ada.until("the address of the sort", func() bool { return evaluate[string](ada, `location.search`) == "?sort=name" })
-	ada.shows(names[:25], "1–25 of 60")
-	ada.open("/?order=asc").shows(names[:25], "1–25 of 60")
-	ada.clicks("button", "Next").shows(names[25:50], "26–50 of 60")
-	ada.holds(func() { ada.clicks("button", "Previous") }, func(fetch.EventRequestPaused) bool {
-		ada.clicks("button", "Email")
-		ada.until("the address of the other sort", func() bool { return evaluate[string](ada, `location.search`) == "?sort=email" })
-		return true
-	}, &fetch.RequestPattern{URLPattern: "*order=desc*"})
-	ada.until("the answer that is of no use any more", func() bool {
-		return evaluate[bool](ada, `performance.getEntriesByType('resource').some(({ name }) => name.includes('order=desc'))`)
-	})
-	timer(ada, 100*time.Millisecond) // it would be followed by then
-	ada.expect("the address", evaluate[string](ada, `location.search`), "?sort=email")
-	ada.seesNo("button", "Load the page again")
-}
-
 // Whoever goes on before an answer comes is not led back by it, and nothing is done to others than those on screen.
 func TestALateAnswerChangesNothing(t *testing.T) {
 	const dialog, all = "Set a field of 25 users", "*/api/users?*limit=1000*"
