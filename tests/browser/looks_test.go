@@ -128,6 +128,8 @@ func TestManyPeopleAreInView(t *testing.T) {
 		if rows < c.least {
 			t.Errorf("of %d by %d pixels there is room for %d people", c.width, c.height, rows)
 		}
+		ada.expect("whether the list scrolls sideways",
+			evaluate[bool](ada, `((list) => list.scrollWidth > list.clientWidth)(document.querySelector('#list'))`), false)
 		ada.expect("emails that are cut", evaluate[int](ada, `[...document.querySelectorAll('#list tbody .email')].filter(
 			({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length`), 0)
 		const columns = `[...document.querySelectorAll('#list tbody tr:first-child > *')].map(
