@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"gorm.io/gorm"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"users-api/database/dbfile"
 	"users-api/database/groupcommit"
@@ -134,7 +135,7 @@ func (s *sqlitePool) prepare(ctx context.Context, d Location) (t table, err erro
 			})
 		}
 		isSame := file.isSameFile() // otherwise a restore has replaced it meanwhile
-		if isSame && (err == nil || dbfile.PrimaryCode(err) != dbfile.CodeBusy) || ctx.Err() != nil {
+		if isSame && (err == nil || dbfile.PrimaryCode(err) != sqlite3.SQLITE_BUSY) || ctx.Err() != nil {
 			return t, cmp.Or(err, ctx.Err())
 		}
 		if s.writer != nil {
@@ -226,7 +227,7 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 		})
 		switch {
 		case began:
-		case dbfile.PrimaryCode(err) != dbfile.CodeBusy || s.ended.Err() != nil || time.Since(since) > dbfile.BusyTimeout:
+		case dbfile.PrimaryCode(err) != sqlite3.SQLITE_BUSY || s.ended.Err() != nil || time.Since(since) > dbfile.BusyTimeout:
 			return err // SQLite has waited for busyTick
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -346,7 +347,7 @@ func (d Location) changeSQLite(ctx context.Context, change func(tx *gorm.DB, dia
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
-	case dbfile.PrimaryCode(err) == dbfile.CodeBusy:
+	case dbfile.PrimaryCode(err) == sqlite3.SQLITE_BUSY:
 		return fmt.Errorf("nothing was changed, because another program held the lock for more than %s, as the service does "+
 			"during an import: try again afterwards", dbfile.BusyTimeout)
 	}

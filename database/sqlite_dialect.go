@@ -7,6 +7,7 @@ import (
 
 	driver "github.com/glebarez/go-sqlite"
 	"gorm.io/gorm"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"users-api/database/dbfile"
 	"users-api/models"
@@ -50,17 +51,17 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 		return err, errors.Is(err, models.ErrNoEffect)
 	}
 	switch dbfile.PrimaryCode(err) {
-	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO,
-		dbfile.CodeCorrupt, dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR,
+		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOTADB:
 	default:
 		_, isRecord := errors.AsType[recordError](err)
 		isRefusal = !isRecord
 	}
 	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
 	_, column, _ := strings.Cut(text, "unique constraint failed: users.") // several are no column's name
-	isUnique := failed.Code() == dbfile.CodeUnique
+	isUnique := failed.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 	hint := ""
-	if failed.Code() == dbfile.CodeCorruptIndex { // another program has written users without the triggers of the index
+	if failed.Code() == sqlite3.SQLITE_CORRUPT_VTAB { // another program has written users without the triggers of the index
 		isRefusal = true
 		hint = ": the index of searches does not fit the user: run `users-api index-search`, which makes it anew"
 	}

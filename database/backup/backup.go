@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"users-api/database/dbfile"
 )
@@ -73,7 +74,7 @@ func copyDatabase(ctx context.Context, path, target string, use func(partial str
 	switch {
 	case ctx.Err() != nil: // what it interrupts may have no error
 		return made, ctx.Err()
-	case dbfile.PrimaryCode(err) == dbfile.CodeFull:
+	case dbfile.PrimaryCode(err) == sqlite3.SQLITE_FULL:
 		return made, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(target), err)
 	case err != nil:
 		return made, fmt.Errorf("cannot copy the database %s: %w", path, err)

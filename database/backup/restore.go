@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"users-api/database"
 	"users-api/database/dbfile"
 )
@@ -38,9 +40,9 @@ func Restore(ctx context.Context, path string, from *os.File) (r Copy, err error
 	candidate := file.Name()
 	r, err = check(ctx, candidate, "integrity_check", database.CheckFile)
 	switch dbfile.PrimaryCode(err) {
-	case dbfile.CodeNotADB:
+	case sqlite3.SQLITE_NOTADB:
 		err = errors.New("it is not an SQLite database")
-	case dbfile.CodeCorrupt:
+	case sqlite3.SQLITE_CORRUPT:
 		err = fmt.Errorf("it is damaged: %w", err)
 	}
 	if err == nil {

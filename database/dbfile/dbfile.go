@@ -18,6 +18,7 @@ import (
 	"github.com/glebarez/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // BusyTimeout is how long all wait for a lock of another program: also the driver, without the pragma busy_timeout.
@@ -61,23 +62,6 @@ func Close(db *gorm.DB) {
 	}
 }
 
-// The result codes of SQLite that the program tells apart (sqlite.org/rescode.html): primary ones, then extended ones.
-const (
-	CodeBusy       = 5
-	CodeNoMemory   = 7
-	CodeReadOnly   = 8
-	CodeInterrupt  = 9
-	CodeIO         = 10
-	CodeCorrupt    = 11
-	CodeFull       = 13
-	CodeCannotOpen = 14
-	CodeProtocol   = 15
-	CodeNotADB     = 26
-
-	CodeUnique       = 2067
-	CodeCorruptIndex = 267 // a virtual table, such as that of searches
-)
-
 // PrimaryCode returns the primary result code that an error of SQLite carries, or 0 if it is not SQLite's.
 func PrimaryCode(err error) int {
 	if failed, ok := errors.AsType[*driver.Error](err); ok {
@@ -93,16 +77,17 @@ func Explain(path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case code == CodeNotADB:
+	case code == sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%s is not an SQLite database: move it away, or set DATA_DIR to another directory", path)
-	case code == CodeCorrupt:
+	case code == sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("the database %s is damaged: restore a backup, or try the .recover command of sqlite3", path)
-	case code == CodeBusy:
+	case code == sqlite3.SQLITE_BUSY:
 		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`; %s",
 			path, BusyTimeout, path, noShare)
-	case code == CodeIO, code == CodeProtocol:
+	case code == sqlite3.SQLITE_IOERR, code == sqlite3.SQLITE_PROTOCOL:
 		return fmt.Errorf("cannot open the database %s: %w; %s", path, err, noShare)
-	case code == CodeCannotOpen, code == CodeReadOnly, errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+	case code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_READONLY,
+		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		// The file can be written. SQLite's text would be "out of memory (14)". 25 were enough to start, 14 were not.
 		return fmt.Errorf("cannot open the database %s: its path may be too long for SQLite, which takes 504 bytes, or the "+
 			"limit of open files too low (`ulimit -n`; 40 are enough to start)", path)

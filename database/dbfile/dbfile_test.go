@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"users-api/database/dbfile"
 	"users-api/tests/program"
 )
@@ -99,5 +101,5 @@ func isLocked(path string) bool {
 		defer dbfile.Close(db)
 		err = db.Exec("SELECT count(*) FROM users").Error
 	}
-	return dbfile.PrimaryCode(err) == dbfile.CodeBusy
+	return dbfile.PrimaryCode(err) == sqlite3.SQLITE_BUSY
 }

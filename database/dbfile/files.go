@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // SQLite's locks (sqlite.org/lockingv3.html) tell whether a process has a database open: in WAL mode a connection holds
@@ -31,7 +33,7 @@ func LockExclusive(path string) (file *os.File, release func(), err error) {
 		}
 	}
 	// A service that starts may have switched back to WAL mode, in which an exclusive transaction keeps no reader out.
-	if PrimaryCode(err) == CodeBusy || err == nil && mode != "delete" {
+	if PrimaryCode(err) == sqlite3.SQLITE_BUSY || err == nil && mode != "delete" {
 		err = fmt.Errorf("a process has the database %s open: stop the service, and try again", path)
 	}
 	if err != nil {
