@@ -170,7 +170,9 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 	if settings.Backups.Every > 0 {
 		running.Go(func() { backups.run(background) })
 	}
-	go pruneChanges(background, users, logger)
+	if settings.ChangesKeep > 0 {
+		go pruneChanges(background, users, logger)
+	}
 	go warnOfUnfit(background, users, logger)
 	tellSystemd(logger, daemon.SdNotifyReady)
 	return serveAt(listener)

@@ -95,6 +95,7 @@ var (
 	ErrCrossSite  = NewError("cross_site", "Requests from a browser on another site are refused")
 	ErrNoKey      = NewError("key_missing", "An API key is needed")
 	ErrWrongKey   = NewError("key_invalid", "The API key is not valid")
+	ErrNoChanges  = NewError("changes_off", "Changes are not recorded: CHANGES_KEEP is 0")
 	ErrReadKey    = NewError("key_read_only", "This API key can only read")
 	errHistory    = NewError("key_read_only", "Only a key with full access can see who changed what")
 	ErrUnexpected = NewError("internal_error", "Internal server error")

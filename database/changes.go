@@ -162,11 +162,8 @@ func (u *Users) cursor(db *gorm.DB) (string, error) {
 }
 
 // Changes returns entries of the feed after a cursor, or the oldest, with their users as they are now; the error is
-// [models.ErrNoFeed], [models.ErrCursorGone], or as for every read.
+// [models.ErrCursorGone], or as for every read. Changes must be recorded.
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes models.Changes, err error) {
-	if u.keep == 0 {
-		return changes, models.ErrNoFeed
-	}
 	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errSlow)
 	defer cancel()
 	err = u.snapshot(limited, func(tx *gorm.DB) error {
@@ -232,9 +229,6 @@ func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
 
 // PruneChanges deletes entries that are older than CHANGES_KEEP in small commits, which write no user.
 func (u *Users) PruneChanges(ctx context.Context) error {
-	if u.keep == 0 {
-		return nil
-	}
 	before := time.Now().Add(-u.keep).UnixMilli()
 	for more := true; more && ctx.Err() == nil; {
 		err := u.write(ctx, func(tx *gorm.DB) (_ []models.Change, err error) {

@@ -52,7 +52,8 @@ func (d engine) serveFailing(t *testing.T) (*program.Program, failingStorage) {
 	t.Helper()
 	f := d.openFailing(t, slices.Concat(plain(), models.NewFields("external_id", "active")[len(models.NewFields()):]))
 	figures := routes.NewMetrics("v1", "abc", f.Users, time.Now)
-	served := routes.Service{Users: f.Users, Metrics: figures, Logger: slog.New(slog.DiscardHandler), ImportMax: 1 << 20}
+	served := routes.Service{Users: f.Users, Metrics: figures, Logger: slog.New(slog.DiscardHandler), ImportMax: 1 << 20,
+		ChangesKeep: time.Hour}
 	accept, err := net.Listen("tcp", "127.0.0.1:0")
 	program.Must(t, err)
 	stop, end := context.WithCancel(ctx)

@@ -12,7 +12,8 @@ import (
 	"users-api/models"
 )
 
-// What users_changes knows of single users: their history, who was deleted, and how to bring them back.
+// What users_changes knows of single users, where changes are recorded: their history, who was deleted, and how to bring them
+// back.
 
 // page reads the entries that a query selects, newest first, before a cursor, and reports whether others follow. Which are
 // wanted is for isWanted to say. It ends after [changesBytes] of values, with one entry at least.
@@ -62,9 +63,6 @@ func valueOf(text *string) string {
 // History returns the entries of a user before a cursor, or the newest, and whether others follow. The error is
 // [models.ErrNotFound] if there is neither the user nor an entry, and otherwise as for [Users.Changes].
 func (u *Users) History(ctx context.Context, who Who, before string, limit int) (entries []models.Change, more bool, err error) {
-	if u.keep == 0 {
-		return nil, false, models.ErrNoFeed
-	}
 	err = u.snapshot(ctx, func(tx *gorm.DB) (err error) {
 		id, err := u.idOf(tx, who)
 		if err == nil {
@@ -91,9 +89,6 @@ func (u *Users) idOf(tx *gorm.DB, who Who) (int64, error) {
 // Deleted returns the entries of users who were deleted and have every word of a text, if there is one, each with the user
 // as it was, and whether others follow.
 func (u *Users) Deleted(ctx context.Context, text, before string, limit int) (entries []models.Change, more bool, err error) {
-	if u.keep == 0 {
-		return nil, false, models.ErrNoFeed
-	}
 	words := models.FoldedWords(text)
 	if text != "" && len(words) == 0 {
 		return nil, false, nil
@@ -130,9 +125,6 @@ func (u *Users) userOf(deletion *models.Change) *models.User {
 // Restore creates a user again who was deleted: with the old id, the time of creation, and the values that the last deletion
 // has recorded, or those that are given. The error is [models.ErrExists], [models.ErrNotDeleted], or as for [Users.Create].
 func (u *Users) Restore(ctx context.Context, id int64, given models.Values) (user models.User, err error) {
-	if u.keep == 0 {
-		return user, models.ErrNoFeed
-	}
 	err = u.write(ctx, func(tx *gorm.DB) ([]models.Change, error) {
 		if _, err := u.find(tx, Who{ID: id}); !errors.Is(err, models.ErrNotFound) {
 			return nil, cmp.Or(err, models.ErrExists)
@@ -173,9 +165,6 @@ func (u *Users) Restore(ctx context.Context, id int64, given models.Values) (use
 // Erase removes the values and authors of a user's entries: what is left says that something was written, for the feed. It
 // returns the id of the user.
 func (u *Users) Erase(ctx context.Context, who Who) (id int64, err error) {
-	if u.keep == 0 {
-		return 0, models.ErrNoFeed
-	}
 	err = u.write(ctx, func(tx *gorm.DB) (_ []models.Change, err error) {
 		if id, err = u.idOf(tx, who); err != nil {
 			return nil, err

@@ -17,7 +17,6 @@ var (
 	ErrNotFound = refusal("user_not_found", "User not found")
 	ErrNoRoom   = refusal("no_room",
 		"For a file of this size, beside those of others, too little of the disk is free: try again later")
-	ErrNoFeed     = refusal("changes_off", "Changes are not recorded: CHANGES_KEEP is 0")
 	ErrExists     = refusal("user_exists", "The user exists, and only one who was deleted can be restored")
 	ErrNotDeleted = refusal("not_deleted", "No deletion of this user is kept: there is nothing to restore")
 	ErrCursorGone = refusal("cursor_gone",

@@ -73,12 +73,18 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	}
 	engine.NoMethod(provisioning.Check, noMethod)
 
+	recorded := func(c *gin.Context) {
+		if s.ChangesKeep == 0 {
+			controllers.Refuse(c, controllers.ErrNoChanges)
+		}
+	}
+
 	engine.Match(reads, "/health", handle(controllers.Health))
 	engine.Match(reads, "/api/me", handle(controllers.Me))
 	engine.Match(reads, "/api/users", handle(api.List))
 	engine.POST("/api/users", admit, handle(api.Create))
 	engine.POST(batchPath, admitBatch, handle(api.Batch(http.MaxBytesHandler(engine, maxBody), s.Access.identity())))
-	engine.Match(reads, deletedPath, handle(api.Deleted))
+	engine.Match(reads, deletedPath, recorded, handle(api.Deleted))
 	one := engine.Group("/api/users/:id", func(c *gin.Context) {
 		if path := c.Request.URL.Path; path == batchPath || path == deletedPath {
 			noMethod(c)
@@ -88,10 +94,10 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	one.PATCH("", admit, handle(api.Patch))
 	one.PUT("", admit, handle(api.Put))
 	one.DELETE("", handle(api.Delete))
-	one.Match(reads, "/changes", handle(api.History))
-	one.DELETE("/changes", handle(api.Erase))
-	one.POST("/restore", admit, handle(api.Restore))
-	engine.Match(reads, "/api/changes", handle(api.Changes))
+	one.Match(reads, "/changes", recorded, handle(api.History))
+	one.DELETE("/changes", recorded, handle(api.Erase))
+	one.POST("/restore", recorded, admit, handle(api.Restore))
+	engine.Match(reads, "/api/changes", recorded, handle(api.Changes))
 	engine.Match(reads, csvPath, handle(api.ExportCSV))
 	engine.POST(csvPath, bodies.admitFile, handle(api.ImportCSV))
 	engine.Match(reads, ndjsonPath, handle(api.ExportNDJSON))

@@ -90,7 +90,7 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	ending, end := context.WithCancel(stop)
 	address := "http://" + accept.Addr().String()
 	s := &service{Program: program.At(address), stop: cancel, ended: make(chan error, 1)}
-	served.ImportMax = 512 << 20
+	served.ImportMax, served.ChangesKeep = 512<<20, time.Hour
 	served.Metrics, served.Logger = noFigures(), slog.New(slog.NewTextHandler(s.LogWriter(), nil))
 	var lost <-chan struct{}
 	var all http.Handler
