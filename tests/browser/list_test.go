@@ -240,7 +240,7 @@ func TestPrintingHasEverybodyAndWhoTheyAre(t *testing.T) {
 	ada.until("the print", func() bool { return evaluate[float64](ada, `window.printed ?? 0`) == 60 })
 	call(ada, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	ada.expect("what is on paper beside the rows", evaluate[string](ada, `[...document.querySelectorAll(
-		'button, input, select, h1, #summary')].filter((part) => part.checkVisibility()).map((part) => part.innerText).join()`),
+		'button, input, select, h1, #summary, thead th')].filter((part) => part.checkVisibility()).map((part) => part.innerText).join()`),
 		"Users,60 of 60 users match,Name,Email,Created")
 	ada.look("light", 680, 900) // a sheet of A4
 	call(ada, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})

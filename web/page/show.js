@@ -15,7 +15,7 @@ export function copyOf(template, texts = {}) {
 /** Where the links lead that values of a kind become, if they are what they should be. */
 const addresses = {
   email: (text) => text.includes('@') && `mailto:${encodeURIComponent(text).replaceAll('%40', '@')}`,
-  tel: (text) => /^\+?[\d\s()/.-]{3,40}$/.test(text) && `tel:${text.replace(/[^+\d]/g, '')}`,
+  tel: (text) => /^\+?[\d\s()/.-]{3,40}$/.test(text) && `tel:${text.replace(/(?<=\+.*)\(0\)|[^+\d]/g, '')}`,
   url: (text) => /^https?:/i.test(text) && URL.canParse(text) && text,
 };
 
