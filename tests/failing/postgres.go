@@ -47,7 +47,7 @@ func (s *Statements) relay(client net.Conn, host string) {
 	}
 	defer server.Close() //nolint:errcheck // it says no more
 	go func() {
-		_, _ = io.Copy(client, io.TeeReader(server, &s.answers))
+		_, _ = io.Copy(client, io.TeeReader(server, s))
 		_ = client.Close()
 	}()
 	says := pgproto3.NewBackend(client, io.Discard)

@@ -12,27 +12,24 @@ import (
 // Statements are those of a database. Those that end a transaction without storing anything never fail, nor those whose failure
 // no answer depends on.
 type Statements struct {
-	age     atomic.Int64 // how often connections were forgotten
-	answers answers
-	mu      sync.Mutex
-	left    int // up to the one that fails; 0 if none will
-	failed  string
+	age    atomic.Int64 // how often connections were forgotten
+	cut    atomic.Int64 // how many bytes PostgreSQL sends before a connection ends; 0 if none will
+	mu     sync.Mutex
+	left   int // up to the one that fails; 0 if none will
+	failed string
 }
 
-// answers are the bytes that PostgreSQL sends.
-type answers struct{ left atomic.Int64 } // before a connection ends; 0 if none will
-
-// Write ends one connection.
-func (a *answers) Write(bytes []byte) (int, error) {
-	if size := int64(len(bytes)); a.left.Load() > 0 && a.left.Add(-size) <= 0 {
-		a.left.Store(0)
+// Write takes what PostgreSQL sends, and ends one connection.
+func (s *Statements) Write(bytes []byte) (int, error) {
+	if size := int64(len(bytes)); s.cut.Load() > 0 && s.cut.Add(-size) <= 0 {
+		s.cut.Store(0)
 		return 0, io.ErrClosedPipe
 	}
 	return len(bytes), nil
 }
 
 // Cut ends the connection on which PostgreSQL sends the n-th byte from now on, in the middle of an answer.
-func (s *Statements) Cut(n int64) { s.answers.left.Store(n) }
+func (s *Statements) Cut(n int64) { s.cut.Store(n) }
 
 // Fail lets the n-th statement from now on fail.
 func (s *Statements) Fail(n int) {
