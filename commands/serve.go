@@ -241,7 +241,7 @@ func listen(settings config.Config, variable string, port uint16) (net.Listener,
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		help = "set LISTEN_ADDRESS to an address of this machine, or unset it to listen on all of them"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		help = "the limit of open files is too low (`ulimit -n`; 40 are enough to start)"
+		help = "raise the limit of open files (`ulimit -n`)"
 	}
 	return nil, fmt.Errorf("cannot listen on port %d: %w; %s", port, err, help)
 }

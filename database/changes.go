@@ -227,7 +227,8 @@ func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
 	return nil
 }
 
-// PruneChanges deletes entries that are older than CHANGES_KEEP in small commits, which write no user.
+// PruneChanges deletes entries that are older than CHANGES_KEEP, where changes are recorded, in small commits, which write no
+// user.
 func (u *Users) PruneChanges(ctx context.Context) error {
 	before := time.Now().Add(-u.keep).UnixMilli()
 	for more := true; more && ctx.Err() == nil; {
