@@ -65,7 +65,6 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *note
 	missing := slices.DeleteFunc(fields.RequiredNames(), func(name string) bool {
 		return slices.Contains(f.columns, fields.Find(name))
 	})
-	row, isRow := errors.AsType[*database.RowError](err)
 	switch {
 	case errors.Is(err, io.EOF):
 		err = NewError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
@@ -74,8 +73,8 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *note
 		err = errIsJSON
 	case isOneLine:
 		err = errOneLine
-	case isRow:
-		err = NewError("file_invalid", "The header cannot be read. %s", row.Err)
+	case f.row.Err != nil:
+		err = NewError("file_invalid", "The header cannot be read. %s", f.row.Err)
 	case err == nil && len(missing) > 0:
 		err = errNoColumns(header, missing)
 	}
@@ -129,16 +128,16 @@ func titled(fields models.Fields, title string) *models.Field {
 
 func isRequired(field *models.Field) bool { return field != nil && field.Required }
 
-// next is a [nextRow]. The error of a row that cannot be read is a [*database.RowError]. An empty value is NULL.
+// next is a [nextRow]. An empty value is NULL.
 func (f *csvFile) next() (database.ImportRow, error) {
 	values, err := f.read()
-	if err != nil {
+	if err != nil || f.row.Err != nil {
 		return f.row, err
 	}
-	f.row.Values = models.Values{}
 	if len(values) != len(f.columns) {
-		return f.row, f.refuse(NewError("file_invalid", "The row has %s, and the header %s",
+		err = f.refuse(NewError("file_invalid", "The row has %s, and the header %s",
 			count(len(values), "value", "values"), count(len(f.columns), "column", "columns")))
+		return f.row, err
 	}
 	isHeader := true
 	for i, field := range f.columns {
@@ -157,19 +156,19 @@ func (f *csvFile) next() (database.ImportRow, error) {
 		}
 	}
 	if isHeader {
-		return f.row, f.refuse(errSecondHeader)
+		err = f.refuse(errSecondHeader)
 	}
-	return f.row, nil
+	return f.row, err
 }
 
-// read returns the values of the next row that has any, as they were written.
+// read returns the values of the next row that has any, as they were written, or refuses it.
 func (f *csvFile) read() ([]string, error) {
 	for {
 		row, err := f.rows.next()
 		if err != nil {
 			return nil, err
 		}
-		if f.row.Line = f.rows.line; f.loneCR {
+		if f.row = (database.ImportRow{Line: f.rows.line}); f.loneCR {
 			return nil, f.refuse(errLoneCR)
 		}
 		// All line breaks in the row are within quotes, and encoding/csv takes one CR before each LF away: a name that
@@ -191,13 +190,13 @@ func (f *csvFile) read() ([]string, error) {
 	}
 }
 
-// refuse returns the error of a row. If it has several lines, a quote that is missing may have made one of them.
+// refuse refuses the row. If it has several lines, a quote that is missing may have made one of them: that refuses the file.
 func (f *csvFile) refuse(why error) error {
-	row := &database.RowError{Line: f.row.Line, Err: why}
-	if f.rows.lines > row.Line {
-		row.Last = f.rows.lines
+	if f.row.Err = why; f.rows.lines > f.row.Line {
+		row := &database.RefusedRow{Line: f.row.Line, Err: why}
+		return &database.RefusedRows{Listed: []*database.RefusedRow{row}, Last: f.rows.lines}
 	}
-	return row
+	return nil
 }
 
 // split is a [bufio.SplitFunc]. A row ends at a LF outside quotes. If a quote stands elsewhere than around a value,

@@ -35,12 +35,11 @@ func readFile(open openFile, file io.Reader) string {
 	}
 	var rows []string
 	for row, err := range allRows(next, fields, false, &notes{}) {
-		refusal, isRow := errors.AsType[*database.RowError](err)
 		switch {
-		case isRow:
-			rows = append(rows, fmt.Sprintf("%d: %s", row.Line, refusal.Err))
 		case err != nil:
 			rows = append(rows, "refused: "+err.Error())
+		case row.Err != nil:
+			rows = append(rows, fmt.Sprintf("%d: %s", row.Line, row.Err))
 		default:
 			rows = append(rows, fmt.Sprintf("%d %s|%s", row.Line, row.Name, row.Email))
 		}
@@ -160,7 +159,7 @@ func FuzzRows(f *testing.F) {
 		file.in.FieldsPerRecord = -1
 		got := allRecords(func() (int, []string, error) {
 			values, err := file.read()
-			if _, isRow := errors.AsType[*database.RowError](err); isRow {
+			if _, isRow := errors.AsType[*database.RefusedRows](err); isRow {
 				err = nil
 			}
 			return file.row.Line, values, err

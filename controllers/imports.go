@@ -113,7 +113,7 @@ func (a *API) store(c *gin.Context, done *imported, asked database.ImportOptions
 		allRows(next, a.settable, asked.KeepValues, &done.notes)(yield)
 	}
 	for _, err := range rows {
-		if row, isRow := errors.AsType[*database.RowError](err); err != nil && (!isRow || row.Last > 0) {
+		if err != nil {
 			return err
 		}
 		done.rows++
@@ -126,7 +126,7 @@ func (a *API) store(c *gin.Context, done *imported, asked database.ImportOptions
 }
 
 // allRows yields the rows of a file, and refuses those that lack a required field: if a user keeps its values, only the email
-// must be there. An error that is not of one row ends the sequence.
+// must be there. An error ends the sequence.
 func allRows(next nextRow, fields models.Fields, keep bool, found *notes) iter.Seq2[database.ImportRow, error] {
 	return func(yield func(database.ImportRow, error) bool) {
 		for {
@@ -134,16 +134,16 @@ func allRows(next nextRow, fields models.Fields, keep bool, found *notes) iter.S
 			if err == io.EOF { //nolint:errorlint // a reader returns it bare
 				return
 			}
-			if lacking := lacking(fields, &row.Profile); err == nil && len(lacking) > 0 {
+			if lacking := lacking(fields, &row.Profile); row.Err == nil && len(lacking) > 0 {
 				if row.IfNew = errRequired(lacking); !keep || row.Email == "" {
-					err = &database.RowError{Line: row.Line, Err: row.IfNew}
+					row.Err = row.IfNew
 				}
 			}
-			if err == nil && strings.TrimSpace(row.Email) != row.Email {
+			if row.Err == nil && strings.TrimSpace(row.Email) != row.Email {
 				found.blank = cmp.Or(found.blank, row.Line)
 				found.blanks++
 			}
-			if _, isRow := errors.AsType[*database.RowError](err); !yield(row, err) || err != nil && !isRow {
+			if !yield(row, err) || err != nil {
 				return
 			}
 		}
@@ -168,16 +168,14 @@ func importRefusal(err error, fields models.Fields, warnings []string, asProblem
 	var refused *Error
 	many, isMany := errors.AsType[*database.TooManyDeletes](err)
 	rows, isRows := errors.AsType[*database.RefusedRows](err)
-	row, isRow := errors.AsType[*database.RowError](err)
 	switch {
 	case isMany:
 		refused = NewError("too_many_deletions", "%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
 			count(many.Missing, "user is", "users are"), many.Max)
 		rows, refused.DeletedUsers = &database.RefusedRows{}, many.Users
-	case isRow:
+	case isRows && rows.Last > 0:
 		refused = NewError("rows_refused", "The row in lines %d to %d cannot be read: nobody knows how many rows are in it; "+
-			"nothing was stored", row.Line, row.Last)
-		rows = &database.RefusedRows{Listed: []*database.RowError{row}}
+			"nothing was stored", rows.Listed[0].Line, rows.Last)
 	case isRows:
 		refused = NewError("rows_refused", "%d of %s cannot be imported; nothing was stored",
 			rows.Refused, count(rows.All, "row", "rows"))

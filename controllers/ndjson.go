@@ -42,15 +42,12 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 			return row, err
 		}
 		sent := sentUser{fields: fields}
-		err = OneObject{"The line"}.BindBody(line, &sent)
+		row.Err = OneObject{"The line"}.BindBody(line, &sent)
 		row.Line, row.Values = rows.line, sent.Values
-		if err == nil {
-			err = found.ignoreKeys(line, fields, &row.Profile)
+		if row.Err == nil {
+			row.Err = found.ignoreKeys(line, fields, &row.Profile)
 		}
-		if err != nil {
-			err = &database.RowError{Line: row.Line, Err: err}
-		}
-		return row, err
+		return row, nil
 	}, nil
 }
 

@@ -3,7 +3,6 @@ package database
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -18,6 +17,7 @@ import (
 type ImportRow struct {
 	Line          int   // of the file, where the row begins
 	models.Values       // those that the row has: an update leaves the user's other fields alone
+	Err           error // refuses the row
 	IfNew         error // refuses the row if it would create a user
 }
 
@@ -59,10 +59,9 @@ type DeletedUser struct {
 	Email string `json:"email"`
 }
 
-// RowError is why a row of a file is refused: it cannot be read, or the table does not accept it.
-type RowError struct {
+// RefusedRow is a row of a file that cannot be imported: it cannot be read, or the table does not accept it.
+type RefusedRow struct {
 	Line int
-	Last int // the line in which it ends, if it may have other rows in it: then the file is refused as a whole
 	Err  error
 
 	By    int  // the line of the row with what this row needs and only one user may have; 0 if no row of the file has it
@@ -72,25 +71,22 @@ type RowError struct {
 	needs  value  // the zero value for the email
 }
 
-func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-func (e *RowError) Unwrap() error { return e.Err }
-
 // RefusedRows refuses an import. It counts every row that cannot be imported, so that a person can fix them all at
 // once.
 type RefusedRows struct {
-	Listed       []*RowError // the first of these rows, in the order of the file
-	Refused, All int         // how many rows are refused, out of how many
+	Listed       []*RefusedRow // the first of these rows, in the order of the file
+	Refused, All int           // how many rows are refused, out of how many
+	Last         int           // the line in which the one row ends that may have others in it, which nobody can count
 }
 
 func (r *RefusedRows) Error() string {
 	return fmt.Sprintf("%d of %d rows cannot be imported", r.Refused, r.All)
 }
 
-// Add adds a refused row.
-func (r *RefusedRows) Add(row *RowError) {
+func (r *RefusedRows) add(row *RefusedRow) {
 	r.Refused++
 	r.Listed = append(r.Listed, row)
-	slices.SortStableFunc(r.Listed, func(a, b *RowError) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(r.Listed, func(a, b *RefusedRow) int { return cmp.Compare(a.Line, b.Line) })
 	r.Listed = r.Listed[:min(len(r.Listed), models.MaxListed)]
 }
 
@@ -111,7 +107,7 @@ const (
 )
 
 // Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again,
-// so they must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import.
+// so they must not come from a client. An error among them ends the import.
 // The error is [*RefusedRows], [*TooManyDeletes], or as for every write. Until the commit begins, the end of the
 // context takes all back.
 func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], options ImportOptions) (done Imported, err error) {
@@ -131,7 +127,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 		transaction = u.pool.trying
 	}
 	err = transaction(ctx, func(tx *gorm.DB) error {
-		i := fileImport{Users: u, ctx: ctx, tx: tx, options: options, seen: idSet{}}
+		i := fileImport{Users: u, ctx: ctx, tx: tx, options: options, isNew: idSet{}}
 		err := i.run(rows)
 		done = i.done
 		return err
@@ -158,9 +154,9 @@ type fileImport struct {
 	done    Imported
 	users   map[string]models.User // whom the rows of a chunk mean, as those so far leave them, by [fileImport.sameEmail]
 	holders holders                // who has what these rows need and only one user may have
-	seen    idSet                  // the users that rows have created, or with an option for those who exist also found
-	entries []models.Change        // of the chunk
-	created []int64                // those of creations, until there are too many
+	entries []models.Change        // of the chunk, without those of creations
+	created []int64                // the users whom rows have created, up to MaxRecorded
+	isNew   idSet                  // all of them
 }
 
 // idSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
@@ -180,56 +176,49 @@ func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) error {
 	if i.options.OnConflict != ConflictFails && !i.oneEach {
 		return models.ErrNotUnique
 	}
-	newest, err := i.makeRoom(rows)
-	if err != nil {
-		return err
+	if i.options.DeleteMissing {
+		if err := i.makeRoom(rows); err != nil {
+			return err
+		}
 	}
 	for chunk, err := range i.chunks(rows) {
-		refusal, isRow := errors.AsType[*RowError](err)
-		if i.refused.All += len(chunk); isRow {
-			i.refused.All++
-			i.refused.Add(refusal)
-			continue
-		}
-		if err == nil {
+		if i.refused.All += len(chunk); err == nil {
 			err = i.store(chunk)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if i.options.DeleteMissing { // on PostgreSQL, other programs may have created users meanwhile
-		err = i.deleteMissing(newest, math.MaxInt64)
-	}
-	if err == nil {
-		err = i.findNeeds(rows)
-	}
+	err := i.findNeeds(rows)
 	switch {
 	case err != nil:
+		return err
 	case i.options.SkipRefused:
 		i.done.Refused = &i.refused
 	case i.refused.Refused > 0:
-		err = &i.refused
+		return &i.refused
 	case i.done.Deleted > i.options.MaxDeletes:
-		err = &TooManyDeletes{Missing: i.done.Deleted, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
+		return &TooManyDeletes{Missing: i.done.Deleted, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
 	}
-	if err == nil && i.done.Created > MaxRecorded {
-		err = i.record([]models.Change{{Op: models.OpMany}})
+	if i.done.Created > MaxRecorded {
+		return i.record([]models.Change{{Op: models.OpMany}})
 	}
-	return err
+	var entries []models.Change
+	for _, id := range i.created {
+		entries = append(entries, created(id)...)
+	}
+	return i.record(entries)
 }
 
-// chunks yields the rows of a file, some together, and the errors of the others by themselves.
+// chunks yields the rows of a file, some together, or the error that ends them.
 func (i *fileImport) chunks(rows iter.Seq2[ImportRow, error]) iter.Seq2[[]ImportRow, error] {
 	return func(yield func([]ImportRow, error) bool) {
 		var chunk []ImportRow
 		bytes := 0
 		for row, err := range rows {
 			if err != nil {
-				if _, isRow := errors.AsType[*RowError](err); !yield(nil, err) || !isRow {
-					return
-				}
-				continue
+				yield(nil, err)
+				return
 			}
 			chunk = append(chunk, row)
 			if bytes += i.fields.Bytes(&row.Profile); len(chunk) == chunkRows || bytes >= chunkBytes {
@@ -245,39 +234,35 @@ func (i *fileImport) chunks(rows iter.Seq2[ImportRow, error]) iter.Seq2[[]Import
 	}
 }
 
-// makeRoom deletes the users that are not in the file, if it is to do so: what only one user may have is then free for the
-// rows. Those who have come since it began are left, as nobody has looked for them: it returns the newest id of then.
-func (i *fileImport) makeRoom(rows iter.Seq2[ImportRow, error]) (newest int64, err error) {
-	if !i.options.DeleteMissing {
-		return 0, nil
-	}
+// makeRoom deletes the users who are not in the file, and lists the first: what only one user may have is then free for the
+// rows. Those who have come since it began are left, as nobody has looked for them. If they are too many, all is rolled back
+// in the end, when they are counted.
+func (i *fileImport) makeRoom(rows iter.Seq2[ImportRow, error]) error {
 	i.done.DeletedUsers = []DeletedUser{}
+	var newest int64
 	if err := i.tx.Model(&models.User{}).Select("coalesce(max(id), 0)").Row().Scan(&newest); err != nil {
-		return 0, err
+		return err
 	}
+	kept := idSet{}
 	for chunk, err := range i.chunks(rows) {
-		if _, isRow := errors.AsType[*RowError](err); err != nil && !isRow {
-			return 0, err
+		if i.users, i.holders = map[string]models.User{}, (holders{}); err == nil {
+			err = i.find(chunk)
 		}
-		i.users, i.holders = map[string]models.User{}, holders{}
-		if err := i.find(chunk); err != nil {
-			return 0, err
+		if err != nil {
+			return err
+		}
+		for _, user := range i.users {
+			kept.add(user.ID)
 		}
 	}
-	return newest, i.deleteMissing(math.MinInt64, newest)
-}
-
-// deleteMissing deletes the users who are not in the file, of those with some ids, and lists the first. If they are too many,
-// all is rolled back in the end, when they are counted.
-func (i *fileImport) deleteMissing(after, upTo int64) error {
-	for {
+	for after := int64(math.MinInt64); ; {
 		var ids []int64
-		some := i.tx.Model(&models.User{}).Where("id > ? AND id <= ?", after, upTo).Order("id").Limit(i.dialect.maxParameters())
+		some := i.tx.Model(&models.User{}).Where("id > ? AND id <= ?", after, newest).Order("id").Limit(i.dialect.maxParameters())
 		if err := some.Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
 			return err
 		}
 		after = ids[len(ids)-1]
-		ids = slices.DeleteFunc(ids, i.seen.has)
+		ids = slices.DeleteFunc(ids, kept.has)
 		var entries []models.Change // of those whom on PostgreSQL no other program has deleted meanwhile
 		for user, err := range i.each(i.tx.Clauses(forDeletion).Where("id IN ?", ids).Order("id")) {
 			if err != nil {

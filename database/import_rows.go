@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"maps"
@@ -12,10 +13,10 @@ import (
 )
 
 // store stores a chunk of rows, and does what the options say with those whose user exists. It tries all of them together;
-// if the database refuses that, one after another, so that only the rows that are to blame are refused. Then it records what
-// they have done.
+// if the database refuses that, one after another, so that only the rows that are to blame are refused. Then it records whom
+// they have changed.
 func (i *fileImport) store(rows []ImportRow) (err error) {
-	i.users, i.holders = map[string]models.User{}, holders{}
+	i.users, i.holders, i.entries = map[string]models.User{}, holders{}, nil
 	if i.looksUp {
 		if err := i.find(rows); err != nil {
 			return err
@@ -29,25 +30,8 @@ func (i *fileImport) store(rows []ImportRow) (err error) {
 	case isRefusal:
 		err = i.storeEach(rows)
 	}
-	if err != nil {
-		return err
-	}
-	entries := i.entries
-	isCreation := func(entry models.Change) bool { return entry.Op == models.OpCreated }
-	if i.entries = nil; i.done.Created > MaxRecorded { // of so many creations one entry takes the place, in the end
-		entries = slices.DeleteFunc(entries, isCreation)
-		for some := range slices.Chunk(i.created, i.dialect.maxParameters()) {
-			if err := i.tx.Delete(&models.Change{}, some).Error; err != nil {
-				return recordError{err}
-			}
-		}
-		i.created = nil
-	}
-	err = i.record(entries)
-	for _, entry := range entries {
-		if entry.Seq > 0 && isCreation(entry) { // where changes are recorded
-			i.created = append(i.created, entry.Seq)
-		}
+	if err == nil {
+		err = i.record(i.entries)
 	}
 	return err
 }
@@ -64,7 +48,7 @@ func (i *fileImport) storeEach(rows []ImportRow) error {
 			shown, isRefusal = i.dialect.classify(i.try(row))
 		}
 		if isRefusal {
-			i.refused.Add(&RowError{Line: row[0].Line, Err: shown})
+			i.refused.add(&RefusedRow{Line: row[0].Line, Err: shown})
 		} else if shown != nil {
 			return shown
 		}
@@ -111,9 +95,7 @@ func (i *fileImport) find(rows []ImportRow) error {
 		if err != nil {
 			return err
 		}
-		if i.users[i.sameEmail(user.Email)] = *user; i.options.OnConflict != ConflictFails {
-			i.seen.add(user.ID)
-		}
+		i.users[i.sameEmail(user.Email)] = *user
 	}
 	for _, field := range i.unique {
 		var needed []string
@@ -135,13 +117,13 @@ func (i *fileImport) find(rows []ImportRow) error {
 
 // take gives the person with an email, who is as before, the values of a row that only one user may have. If another has one
 // of them, it returns the refusal of the row. Empty ones are left to the database.
-func (h holders) take(row *ImportRow, email string, before *models.Profile, unique models.Fields) *RowError {
+func (h holders) take(row *ImportRow, email string, before *models.Profile, unique models.Fields) *RefusedRow {
 	for _, field := range unique {
 		if text := field.Value(&row.Profile); !models.IsEmpty(text) {
 			needs := value{field, *text}
 			if holder := h[needs]; holder != "" && holder != email {
 				used := &models.StorageError{Unique: true, Column: field.Name}
-				return &RowError{Line: row.Line, Err: used, holder: holder, needs: needs}
+				return &RefusedRow{Line: row.Line, Err: used, holder: holder, needs: needs}
 			}
 		}
 	}
@@ -167,15 +149,15 @@ type person struct {
 // the savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices
 // that a trigger has ended the transaction (RAISE(ROLLBACK)): then the import fails, and not only what is refused.
 func (i *fileImport) try(rows []ImportRow) error {
-	done, refused, entries := i.done, i.refused, i.entries // and of the ids that are seen, no user who is not in the file has one
+	done, refused, entries, created := i.done, i.refused, i.entries, i.created // and who is new is so still, if it is there
 	done.Emptied, refused.Listed = maps.Clone(done.Emptied), slices.Clone(refused.Listed)
 	holders := maps.Clone(i.holders)
-	meant, changed := i.plan(rows, holders)
+	meant, existing, missing := i.plan(rows, holders)
 	if err := i.tx.Exec("SAVEPOINT one").Error; err != nil {
 		return recordError{err}
 	}
-	if err := i.carryOut(changed); err != nil {
-		i.done, i.refused, i.entries = done, refused, entries
+	if err := i.carryOut(existing, missing); err != nil {
+		i.done, i.refused, i.entries, i.created = done, refused, entries, created
 		if i.tx.Exec("ROLLBACK TO SAVEPOINT one; RELEASE SAVEPOINT one").Error != nil {
 			return recordError{err}
 		}
@@ -191,12 +173,10 @@ func (i *fileImport) try(rows []ImportRow) error {
 	return nil
 }
 
-// plan goes through rows in their order, and returns whom they mean, and those of them who are created or changed. Each is so
-// once, as the last of its rows leaves it. A unique value may go from one to a later one; otherwise new users come last, in
-// half the time.
-func (i *fileImport) plan(rows []ImportRow, holders holders) (meant map[string]*person, changed []*person) {
+// plan goes through rows in their order, and returns whom they mean, and those of them who exist and are changed, and who are
+// missing and created. Each is so once, as the last of its rows leaves it. A unique value may go from one to a later one.
+func (i *fileImport) plan(rows []ImportRow, holders holders) (meant map[string]*person, existing, missing []*person) {
 	meant = make(map[string]*person, len(rows))
-	var last []*person
 	for _, row := range rows {
 		email := i.sameEmail(row.Email)
 		one := meant[email]
@@ -208,49 +188,43 @@ func (i *fileImport) plan(rows []ImportRow, holders holders) (meant map[string]*
 		if one != nil && i.options.OnConflict != ConflictFails {
 			stored = &one.Profile
 		}
-		if err := i.fields.Settle(&row.Values, stored); err != nil {
-			i.refused.Add(&RowError{Line: row.Line, Err: err})
-			continue
+		why := cmp.Or(row.Err, i.fields.Settle(&row.Values, stored))
+		if one == nil {
+			why = cmp.Or(why, row.IfNew)
 		}
-		isNew, refusal := one == nil, (*RowError)(nil)
+		var refusal *RefusedRow
 		switch {
-		case isNew && row.IfNew != nil:
-			refusal = &RowError{Line: row.Line, Err: row.IfNew}
-		case isNew:
+		case why != nil:
+			refusal = &RefusedRow{Line: row.Line, Err: why}
+		case one == nil:
 			if refusal = holders.take(&row, email, &models.Profile{}, i.unique); refusal != nil {
 				break
 			}
 			i.done.Created++
-			if one = (&person{User: i.newUser(row.Profile), isChanged: true}); i.oneEach {
+			one = &person{User: i.newUser(row.Profile), isChanged: true}
+			if missing = append(missing, one); i.oneEach {
 				meant[email] = one
-			}
-			if len(i.unique) > 0 {
-				changed = append(changed, one)
-			} else {
-				last = append(last, one)
 			}
 		case i.options.OnConflict == ConflictUpdates:
 			isNoted := one.isChanged
 			if refusal = i.update(one, &row, email, holders); one.isChanged && !isNoted {
-				changed = append(changed, one)
+				existing = append(existing, one)
 			}
 		case i.options.OnConflict == ConflictSkips:
 			i.done.Skipped++
-		case one.ID == 0 || i.seen.has(one.ID):
-			refusal = &RowError{Line: row.Line, Err: models.ErrRepeated, holder: email}
 		default:
-			refusal = &RowError{Line: row.Line, Err: models.ErrEmailUsed}
+			refusal = &RefusedRow{Line: row.Line, Err: models.ErrEmailUsed, holder: email}
 		}
 		if refusal != nil {
-			i.refused.Add(refusal)
+			i.refused.add(refusal)
 		}
 	}
-	return meant, append(changed, last...)
+	return meant, existing, missing
 }
 
 // update gives a user the values of a row, or returns its refusal. It keeps its email: the two may differ in their letter
 // case.
-func (i *fileImport) update(one *person, row *ImportRow, email string, holders holders) *RowError {
+func (i *fileImport) update(one *person, row *ImportRow, email string, holders holders) *RefusedRow {
 	for field := range i.fields.In(row.Given) {
 		if i.options.KeepValues && models.IsEmpty(field.Value(&row.Profile)) {
 			row.Given &^= field.Bit
@@ -277,40 +251,34 @@ func (i *fileImport) update(one *person, row *ImportRow, email string, holders h
 	return nil
 }
 
-// carryOut stores people in their order. Those who follow one another and are new, or are not, are stored together: up to 80
-// in a statement, and 266 on PostgreSQL. Who exists is stored as a whole by the id, which the transaction has locked.
-func (i *fileImport) carryOut(people []*person) error {
+// carryOut stores people: up to 80 in a statement, and 266 on PostgreSQL. Who exists is stored as a whole by the id, which the
+// transaction has locked, and before who is missing, as what only one user may have is theirs until then.
+func (i *fileImport) carryOut(existing, missing []*person) error {
+	var changed, created []*models.User
+	for _, one := range existing {
+		after := models.Values{Given: i.fields.All() &^ i.fields.TimeSet(), Profile: one.Profile}
+		differing := i.fields.Differing(&after, &one.before)
+		if differing == 0 { // a later row has put back what one was
+			continue
+		}
+		if changed = append(changed, &one.User); !i.isNew.has(one.ID) {
+			i.entries = append(i.entries, i.changed(one.ID, differing, &one.before, &one.Profile)...)
+		}
+	}
+	for _, one := range missing {
+		created = append(created, &one.User)
+	}
 	byID := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns(i.fields.Names())}
-	for len(people) > 0 {
-		var users []*models.User
-		areNew, run := people[0].ID == 0, 0
-		for ; run < len(people) && (people[run].ID == 0) == areNew; run++ {
-			one := people[run]
-			after := models.Values{Given: i.fields.All() &^ i.fields.TimeSet(), Profile: one.Profile}
-			switch differing := i.fields.Differing(&after, &one.before); {
-			case areNew:
-				users = append(users, &one.User)
-			case differing != 0: // a later row may have put back what one was
-				users = append(users, &one.User)
-				i.entries = append(i.entries, i.changed(one.ID, differing, &one.before, &one.Profile)...)
-			}
-		}
-		people = people[run:]
-		tx := i.tx.Clauses(returnID)
-		if !areNew {
-			tx = i.tx.Clauses(byID).Omit("created_at")
-		}
-		if len(users) > 0 {
-			done := tx.CreateInBatches(users, i.dialect.maxParameters()/(len(i.fields)+1))
-			if err := effect(done, len(users)); err != nil {
-				return err
-			}
-		}
-		for _, user := range users {
-			if areNew {
-				i.seen.add(user.ID)
-				i.entries = append(i.entries, created(user.ID)...)
-			}
+	together := i.dialect.maxParameters() / (len(i.fields) + 1)
+	if err := effect(i.tx.Clauses(byID).Omit("created_at").CreateInBatches(changed, together), len(changed)); err != nil {
+		return err
+	}
+	if err := effect(i.tx.Clauses(returnID).CreateInBatches(created, together), len(created)); err != nil {
+		return err
+	}
+	for _, user := range created {
+		if i.isNew.add(user.ID); len(i.created) < MaxRecorded {
+			i.created = append(i.created, user.ID)
 		}
 	}
 	return nil
@@ -318,7 +286,7 @@ func (i *fileImport) carryOut(people []*person) error {
 
 // findNeeds finds the rows with what listed rows need.
 func (i *fileImport) findNeeds(rows iter.Seq2[ImportRow, error]) error {
-	needing, isRefused := map[string][]*RowError{}, map[int]bool{}
+	needing, isRefused := map[string][]*RefusedRow{}, map[int]bool{}
 	for _, row := range i.refused.Listed {
 		if isRefused[row.Line] = true; row.holder != "" {
 			needing[row.holder] = append(needing[row.holder], row)
@@ -328,7 +296,7 @@ func (i *fileImport) findNeeds(rows iter.Seq2[ImportRow, error]) error {
 		return nil
 	}
 	for row, err := range rows {
-		if _, isRow := errors.AsType[*RowError](err); err != nil && !isRow {
+		if err != nil {
 			return err
 		}
 		for _, refused := range needing[i.sameEmail(row.Email)] {
@@ -338,7 +306,7 @@ func (i *fileImport) findNeeds(rows iter.Seq2[ImportRow, error]) error {
 			}
 			hasIt := field == nil || has != nil && *has == refused.needs.text
 			switch {
-			case err != nil || refused.By > 0 || row.Line == refused.Line:
+			case row.Err != nil || refused.By > 0 || row.Line == refused.Line:
 			case hasIt && row.Line < refused.Line && !isRefused[row.Line]:
 				refused.By = row.Line
 			case !hasIt && i.options.OnConflict == ConflictUpdates && row.Given.Has(field) && !(has == nil && i.options.KeepValues):

@@ -22,7 +22,6 @@ var (
 	ErrCursorGone = refusal("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
 	ErrEmailUsed  = refusal("email_used", "Email is already used by another user")
-	ErrRepeated   = refusal("email_used", "Email is already used by an earlier row of the file")
 	ErrSeveral    = refusal("email_not_unique", "Several users have this email: use the id of the one that you mean")
 	ErrOtherEmail = refusal("field_invalid",
 		"No user has the email in the path, so the email in the body must be the same")
