@@ -91,7 +91,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 // store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before
 // anything is locked, and to import it.
 func (a *API) store(c *gin.Context, done *imported, asked database.ImportOptions, spreadsheet bool, open openFile) error {
-	file, err := a.users.Temp.New()
+	file, err := a.temp.create()
 	if err != nil {
 		return err
 	}

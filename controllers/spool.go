@@ -17,11 +17,11 @@ import (
 // because storage fails, and a slow client holds no transaction. What is long is in a temporary file.
 type spool struct {
 	ctx    context.Context // of the request
-	temp   *database.TempFiles
+	temp   *tempFiles
 	places *semaphore.Weighted
 	place  bool         // whether it has one
 	memory bytes.Buffer // what is not in the file
-	file   *database.TempFile
+	file   *tempFile
 	sum    hash.Hash
 }
 
@@ -35,14 +35,14 @@ const (
 )
 
 func (a *API) newSpool(ctx context.Context) *spool {
-	s := &spool{ctx: ctx, temp: a.users.Temp, places: a.places, sum: sha256.New()}
+	s := &spool{ctx: ctx, temp: &a.temp, places: a.places, sum: sha256.New()}
 	if database.MayOnlyRead(ctx) {
 		s.places = a.readersPlaces
 	}
 	return s
 }
 
-// Write appends data. The error is as for [database.TempFile.Write].
+// Write appends data. The error is as for [tempFile.Write].
 func (s *spool) Write(data []byte) (int, error) {
 	_, _ = s.sum.Write(data)
 	_, _ = s.memory.Write(data)
@@ -58,7 +58,7 @@ func (s *spool) Write(data []byte) (int, error) {
 
 func (s *spool) flush() (err error) {
 	if s.file == nil {
-		s.file, err = s.temp.NewAnswer(s.ctx)
+		s.file, err = s.temp.createAnswer(s.ctx)
 	}
 	if err == nil {
 		_, err = s.memory.WriteTo(s.file)

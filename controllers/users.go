@@ -24,6 +24,7 @@ type API struct {
 	settable      models.Fields // those that a client may set
 	logger        *slog.Logger  // of imports
 	list, csvList parameters
+	temp          tempFiles
 	// places and readersPlaces are held by answers of some size in memory.
 	places, readersPlaces *semaphore.Weighted
 
@@ -37,7 +38,7 @@ func NewAPI(users *database.Users, logger *slog.Logger, stop context.Context) *A
 	list := listParameters(fields)
 	return &API{
 		users: users, fields: fields, settable: fields.Settable(), logger: logger,
-		list: list, csvList: list.and("an export", forSpreadsheet),
+		list: list, csvList: list.and("an export", forSpreadsheet), temp: tempFiles{prefix: users.TempPrefix},
 		places: semaphore.NewWeighted(answersInMemory), readersPlaces: semaphore.NewWeighted(answersInMemory), stop: stop,
 	}
 }

@@ -54,10 +54,3 @@ func expectFolds(t *testing.T, at Location) {
 		}
 	}
 }
-
-func TestATempFileThatCannotBeMadeSaysWhy(t *testing.T) {
-	_, err := NewTempFiles(filepath.Join(t.TempDir(), "gone", "users.db-spool-")).New()
-	if err == nil || err.Error() != "a temporary file cannot be written: no such file or directory" {
-		t.Errorf("got %v", err)
-	}
-}

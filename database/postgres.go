@@ -84,8 +84,8 @@ func (u *Users) openPostgres(ctx context.Context, d Location) (searchers int, er
 		return 0, p.explain(err)
 	}
 	u.pool, u.dialect, u.commits, u.batchTime = p, p.dialect, p.commits, batchTimeout
-	u.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
-	return min(3, int(p.pool.Config().MaxConns)/2-1), nil                  // others read and write meanwhile
+	u.TempPrefix = filepath.Join(os.TempDir(), "users-api"+spoolName) // DATA_DIR belongs to SQLite
+	return min(3, int(p.pool.Config().MaxConns)/2-1), nil             // others read and write meanwhile
 }
 
 func (p *postgresPool) read(ctx context.Context, run func(db *gorm.DB) error) error {

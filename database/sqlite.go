@@ -88,7 +88,7 @@ func (u *Users) openSQLite(ctx context.Context, d Location) (searchers int, err 
 		Transact: s.share, IsBroken: spoilsOthers, Patience: dbfile.BusyTimeout,
 		Committed: func(writes int) { s.commits.Observe(float64(writes)) },
 	}
-	u.pool, u.dialect, u.commits, u.replaced, u.Temp = s, sqliteDialect{}, s.commits, s.replaced, NewTempFiles(path+spoolName)
+	u.pool, u.dialect, u.commits, u.replaced, u.TempPrefix = s, sqliteDialect{}, s.commits, s.replaced, path+spoolName
 	u.batchTime = dbfile.BusyTimeout // a batch holds the one writer, and others wait as long
 	defer func() {
 		if err != nil && s.writer != nil {
@@ -107,7 +107,7 @@ func (u *Users) openSQLite(ctx context.Context, d Location) (searchers int, err 
 			"writes fail, too", "help", "run `users-api index-search`, which makes it anew")
 	}
 	if err == nil {
-		if err = u.Temp.Clear(); err != nil {
+		if err = removeTempFiles(u.TempPrefix); err != nil {
 			err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
 		}
 	}

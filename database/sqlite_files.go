@@ -94,7 +94,7 @@ func (s *sqlitePool) trying(ctx context.Context, run func(tx *gorm.DB) error) er
 	}
 	folder, err := os.MkdirTemp(directory, name+spoolName)
 	if err != nil {
-		return tempFileError(err)
+		return models.TempFileError(err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // the next start tries again
 	copied := filepath.Join(folder, name)
@@ -106,6 +106,18 @@ func (s *sqlitePool) trying(ctx context.Context, run func(tx *gorm.DB) error) er
 		}
 		if err == nil {
 			err = db.Transaction(func(tx *gorm.DB) error { return run(tx.WithContext(ctx)) })
+		}
+	}
+	return err
+}
+
+// removeTempFiles removes what a killed process has left.
+func removeTempFiles(prefix string) error {
+	entries, err := os.ReadDir(filepath.Dir(prefix))
+	for _, entry := range entries {
+		path := filepath.Join(filepath.Dir(prefix), entry.Name())
+		if strings.HasPrefix(path, prefix) {
+			err = errors.Join(err, os.RemoveAll(path)) // another process that starts may have done so already
 		}
 	}
 	return err

@@ -1,8 +1,10 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 )
 
 // Refusal is why storage refuses what it could carry out. Clients see its text, and those that ask for problems its code, which
@@ -58,6 +60,18 @@ func failure(text string) *StorageError { return &StorageError{Text: text, Meani
 // Unserved returns the error for a table that cannot be served.
 func Unserved(why string) error {
 	return &StorageError{Text: "the table users cannot be served: " + why, Meaning: "the table users cannot be served"}
+}
+
+// TempFileError returns the error of a temporary file: what failed, without the name of the file, which is gone already.
+func TempFileError(err error) error {
+	if err == nil {
+		return nil
+	}
+	why := err.Error()
+	if reason, ok := errors.AsType[syscall.Errno](err); ok {
+		why = reason.Error()
+	}
+	return &StorageError{Text: "a temporary file cannot be written: " + why, Code: "spool", Meaning: why}
 }
 
 // SameValues are users who share what a unique index would allow once, so that there can be no such index.
