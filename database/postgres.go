@@ -177,15 +177,13 @@ func (p *postgresPool) importing(ctx context.Context, run func(tx *gorm.DB) erro
 // trying copies the table into a temporary one, which comes before it in every search path, with its checks and unique
 // indexes: those of searches would take a minute for 1,000,000 users. Triggers and foreign keys are not copied.
 func (p *postgresPool) trying(ctx context.Context, run func(tx *gorm.DB) error) error {
-	err := p.long(ctx, copyUsers, func(tx *gorm.DB) error { return cmp.Or(run(tx), errTried) })
-	if errors.Is(err, errTried) {
+	tried := errors.New("only tried") // rolls all back
+	err := p.long(ctx, copyUsers, func(tx *gorm.DB) error { return cmp.Or(run(tx), tried) })
+	if errors.Is(err, tried) {
 		return nil
 	}
 	return err
 }
-
-// errTried rolls back a transaction that was only tried.
-var errTried = errors.New("only tried")
 
 // copyUsers gives the copy its name when it is complete. An identity has a sequence of its own.
 const copyUsers = `CREATE TEMP TABLE tried

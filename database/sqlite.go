@@ -88,7 +88,7 @@ func (u *Users) openSQLite(ctx context.Context, d Location) (searchers int, err 
 		Transact: s.share, IsBroken: spoilsOthers, Patience: dbfile.BusyTimeout,
 		Committed: func(writes int) { s.commits.Observe(float64(writes)) },
 	}
-	u.pool, u.dialect, u.commits, u.replaced, u.TempPrefix = s, sqliteDialect{}, s.commits, s.replaced, path+spoolName
+	u.pool, u.dialect, u.commits, u.Replaced, u.TempPrefix = s, sqliteDialect{}, s.commits, s.replaced, path+spoolName
 	u.batchTime = dbfile.BusyTimeout // a batch holds the one writer, and others wait as long
 	defer func() {
 		if err != nil && s.writer != nil {

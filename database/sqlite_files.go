@@ -113,11 +113,11 @@ func (s *sqlitePool) trying(ctx context.Context, run func(tx *gorm.DB) error) er
 
 // removeTempFiles removes what a killed process has left.
 func removeTempFiles(prefix string) error {
-	entries, err := os.ReadDir(filepath.Dir(prefix))
+	directory, name := filepath.Split(prefix)
+	entries, err := os.ReadDir(filepath.Clean(directory))
 	for _, entry := range entries {
-		path := filepath.Join(filepath.Dir(prefix), entry.Name())
-		if strings.HasPrefix(path, prefix) {
-			err = errors.Join(err, os.RemoveAll(path)) // another process that starts may have done so already
+		if strings.HasPrefix(entry.Name(), name) {
+			err = errors.Join(err, os.RemoveAll(directory+entry.Name())) // another process that starts may have done so already
 		}
 	}
 	return err

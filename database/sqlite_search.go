@@ -190,16 +190,7 @@ func (sqliteDialect) hasSearchIndex(db *gorm.DB, columns []string) (bool, error)
 // dropSearchIndex removes what is left of the index, whatever state it is in. DROP needs a table of FTS5 that is
 // whole: so its row in the schema is removed, and then the tables in which FTS5 has kept it.
 func (sqliteDialect) dropSearchIndex(tx *gorm.DB) error {
-	foreign := false
-	err := tx.Raw(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_search' COLLATE NOCASE
-		AND sql NOT LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\')`).Row().Scan(&foreign)
-	if err == nil && foreign {
-		err = errors.New("users_search is another program's: rename it")
-	}
-	if err == nil {
-		err = tx.Exec(`PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'table' AND name = 'users_search';
-			PRAGMA writable_schema = RESET`).Error
-	}
+	err := tx.Exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE " + isIndex + "; PRAGMA writable_schema = RESET").Error
 	if err != nil {
 		return err
 	}
@@ -210,10 +201,13 @@ func (sqliteDialect) dropSearchIndex(tx *gorm.DB) error {
 	return err
 }
 
+// isIndex is true of the table of FTS5, and not of another program's: then the index cannot be made.
+const isIndex = `name = 'users_search' AND sql LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\'`
+
 // leftOfIndex returns what there is of an index: tables, and triggers, which begin with an INSERT into one of them, as
 // another program's may have one of their names. Those of an earlier version wrote to users_search_written.
 func leftOfIndex(db *gorm.DB) (left []string, err error) {
-	err = db.Raw(`SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'table' AND name = 'users_search'
+	err = db.Raw(`SELECT type || ' ' || name FROM sqlite_schema WHERE ` + isIndex + `
 		OR name LIKE 'users\_search\_%' ESCAPE '\' AND sql LIKE 'CREATE TABLE ''users\_search\_%' ESCAPE '\'
 		OR name = 'users_search_letters' AND sql LIKE 'CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /%'
 		OR sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'

@@ -49,25 +49,26 @@ func (d Location) String() string {
 type Users struct {
 	// TempPrefix is what the names of temporary files begin with, of which the next start removes those of a killed process.
 	TempPrefix string
-	replaced   <-chan struct{} // closed once the database file was found removed or replaced; nil on a server
-	pool       pool
-	dialect    dialect
-	table      table
-	fields     models.Fields
-	texts      models.Fields        // the same without their types
-	columns    []string             // of a user, as every statement reads them
-	keep       time.Duration        // of the entries of users_changes; 0 records none
-	commits    prometheus.Histogram // how many writes shared each
-	batchTime  time.Duration        // how long a batch may take
-	closed     atomic.Bool
-	writes     *semaphore.Weighted // held in part by a write under way, and as a whole by the close
-	list       listCache
-	newest     singleflight.Group  // asks for the newest cursor
-	searches   *semaphore.Weighted // held by a query that looks at every user
-	reading    *semaphore.Weighted // held before that by one for who may only read: few of these are ever in front of others
-	imports    *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
-	ended      context.Context     // ends all waiting
-	endAll     context.CancelFunc
+	// Replaced is closed when the database file was removed or replaced: then every write fails, and only a restart helps.
+	Replaced  <-chan struct{}
+	pool      pool
+	dialect   dialect
+	table     table
+	fields    models.Fields
+	texts     models.Fields        // the same without their types
+	columns   []string             // of a user, as every statement reads them
+	keep      time.Duration        // of the entries of users_changes; 0 records none
+	commits   prometheus.Histogram // how many writes shared each
+	batchTime time.Duration        // how long a batch may take
+	closed    atomic.Bool
+	writes    *semaphore.Weighted // held in part by a write under way, and as a whole by the close
+	list      listCache
+	newest    singleflight.Group  // asks for the newest cursor
+	searches  *semaphore.Weighted // held by a query that looks at every user
+	reading   *semaphore.Weighted // held before that by one for who may only read: few of these are ever in front of others
+	imports   *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
+	ended     context.Context     // ends all waiting
+	endAll    context.CancelFunc
 }
 
 // pool is the connections to a database. It begins and ends transactions, and knows what was committed.
@@ -233,9 +234,6 @@ func (u *Users) Fields() models.Fields { return u.fields }
 func (u *Users) Uniqueness() (unique []string, ignoresCase bool) {
 	return u.table.unique, u.table.ignoresCase
 }
-
-// Replaced is closed when the database file was removed or replaced: then every write fails, and only a restart helps.
-func (u *Users) Replaced() <-chan struct{} { return u.replaced }
 
 // allWrites is more than there can be at once.
 const allWrites = 1 << 30

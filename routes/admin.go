@@ -69,7 +69,7 @@ func (s Service) ready(ctx, stop context.Context) error {
 	select {
 	case <-stop.Done():
 		return errStopped
-	case <-s.Users.Replaced():
+	case <-s.Users.Replaced:
 		return models.ErrReplaced
 	default:
 	}

@@ -58,7 +58,7 @@ func (s Service) Prepare(stop context.Context) (serve func(net.Listener) error) 
 	ending, end := context.WithCancel(stop)
 	handler := s.handler(ending, l)
 	return func(listener net.Listener) error {
-		return l.serve(stop, end, listener, s.Users.Replaced(), handler, s.Logger)
+		return l.serve(stop, end, listener, s.Users.Replaced, handler, s.Logger)
 	}
 }
 

@@ -100,7 +100,7 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 		engine.Any("/", bodies.admit(bodies.large, bodies.large, smallBody), handler)
 		all = l.paced(engine)
 	} else {
-		all, lost = served.handler(ending, l), served.Users.Replaced()
+		all, lost = served.handler(ending, l), served.Users.Replaced
 	}
 	go func() { s.ended <- l.serve(stop, end, narrow{accept}, lost, all, served.Logger) }()
 	t.Cleanup(func() { s.end(t) })
