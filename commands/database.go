@@ -22,8 +22,8 @@ func findDatabase(settings config.Config, logger *slog.Logger) (d database.Locat
 		return d, fmt.Errorf("USER_FIELDS is %q: %w", strings.Join(settings.UserFields, ","), err)
 	}
 	d.Fields = models.NewFields(settings.UserFields...)
-	if d.URL, err = config.ReadDatabaseURL(); err == nil {
-		err = d.CheckURL()
+	if d.URL, err = config.ReadDatabaseURL(); err == nil && d.URL != "" {
+		err = database.CheckURL(d.URL)
 	}
 	return d, err
 }

@@ -139,11 +139,8 @@ func (a postgresAddress) String() string {
 }
 
 // CheckURL returns an error that names DATABASE_URL if the URL cannot be used.
-func (d Location) CheckURL() error {
-	if d.URL == "" {
-		return nil
-	}
-	_, _, err := parseURL(d.URL)
+func CheckURL(text string) error {
+	_, _, err := parseURL(text)
 	return err
 }
 

@@ -190,8 +190,8 @@ func (sqliteDialect) hasSearchIndex(db *gorm.DB, columns []string) (bool, error)
 // dropSearchIndex removes what is left of the index, whatever state it is in. DROP needs a table of FTS5 that is
 // whole: so its row in the schema is removed, and then the tables in which FTS5 has kept it.
 func (sqliteDialect) dropSearchIndex(tx *gorm.DB) error {
-	err := tx.Exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE " + isIndex + "; PRAGMA writable_schema = RESET").Error
-	if err != nil {
+	const remove = "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE " + isIndex + "; PRAGMA writable_schema = RESET"
+	if err := tx.Exec(remove).Error; err != nil {
 		return err
 	}
 	left, err := leftOfIndex(tx)

@@ -235,8 +235,7 @@ func (u *Users) Uniqueness() (unique []string, ignoresCase bool) {
 	return u.table.unique, u.table.ignoresCase
 }
 
-// allWrites is more than there can be at once.
-const allWrites = 1 << 30
+const allWrites = 1 << 30 // more than there can be at once
 
 // Close finishes the writes under way and closes the database. The context ends their wait for another program's lock,
 // and for a server. Later calls fail with [models.ErrClosed]. Close returns [models.ErrReplaced] if the database file
