@@ -149,7 +149,7 @@ type person struct {
 // the savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices
 // that a trigger has ended the transaction (RAISE(ROLLBACK)): then the import fails, and not only what is refused.
 func (i *fileImport) try(rows []ImportRow) error {
-	done, refused, entries, created := i.done, i.refused, i.entries, i.created // and who is new is so still, if it is there
+	done, refused := i.done, i.refused
 	done.Emptied, refused.Listed = maps.Clone(done.Emptied), slices.Clone(refused.Listed)
 	holders := maps.Clone(i.holders)
 	meant, existing, missing := i.plan(rows, holders)
@@ -157,7 +157,7 @@ func (i *fileImport) try(rows []ImportRow) error {
 		return recordError{err}
 	}
 	if err := i.carryOut(existing, missing); err != nil {
-		i.done, i.refused, i.entries, i.created = done, refused, entries, created
+		i.done, i.refused = done, refused
 		if i.tx.Exec("ROLLBACK TO SAVEPOINT one; RELEASE SAVEPOINT one").Error != nil {
 			return recordError{err}
 		}
@@ -255,6 +255,7 @@ func (i *fileImport) update(one *person, row *ImportRow, email string, holders h
 // transaction has locked, and before who is missing, as what only one user may have is theirs until then.
 func (i *fileImport) carryOut(existing, missing []*person) error {
 	var changed, created []*models.User
+	var entries []models.Change
 	for _, one := range existing {
 		after := models.Values{Given: i.fields.All() &^ i.fields.TimeSet(), Profile: one.Profile}
 		differing := i.fields.Differing(&after, &one.before)
@@ -262,7 +263,7 @@ func (i *fileImport) carryOut(existing, missing []*person) error {
 			continue
 		}
 		if changed = append(changed, &one.User); !i.isNew.has(one.ID) {
-			i.entries = append(i.entries, i.changed(one.ID, differing, &one.before, &one.Profile)...)
+			entries = append(entries, i.changed(one.ID, differing, &one.before, &one.Profile)...)
 		}
 	}
 	for _, one := range missing {
@@ -276,6 +277,7 @@ func (i *fileImport) carryOut(existing, missing []*person) error {
 	if err := effect(i.tx.Clauses(returnID).CreateInBatches(created, together), len(created)); err != nil {
 		return err
 	}
+	i.entries = append(i.entries, entries...)
 	for _, user := range created {
 		if i.isNew.add(user.ID); len(i.created) < MaxRecorded {
 			i.created = append(i.created, user.ID)

@@ -415,15 +415,17 @@ func TestAnImportIsRecordedUserByUser(t *testing.T) {
 	p := program.Serve(t)
 	next := read(t, p, "").Next
 	const update = "?on_conflict=update"
+	human := func(n int) string { return strings.ReplaceAll(program.ManyRows(n), "Person", "Human") }
 	for _, s := range []struct {
 		name, query, file string
 		want              map[string]int
 	}{
 		{"10,000 creations are entries", "", program.ManyRows(10_000), map[string]int{"created": 10_000}},
-		{"10,000 changes are entries, and a creation is one", update,
-			strings.ReplaceAll(program.ManyRows(10_001), "Person", "Human"), map[string]int{"changed": 10_000, "created": 1}},
-		{"10,001 deletions are entries, and a creation is one", update + "&on_missing=delete&max_deletes=20000",
-			"name,email\nn,n\n", map[string]int{"deleted": 10_001, "created": 1}},
+		{"10,000 changes are entries, and a creation is one", update, human(10_001), map[string]int{"changed": 10_000, "created": 1}},
+		{"a user whom a later row changes is created", update,
+			"name,email\nx,x\n" + strings.TrimPrefix(human(600), "name,email\n") + "y,x\n", map[string]int{"created": 1}},
+		{"10,002 deletions are entries, and a creation is one", update + "&on_missing=delete&max_deletes=20000",
+			"name,email\nn,n\n", map[string]int{"deleted": 10_002, "created": 1}},
 		{"10,001 creations and a change are two", update, program.ManyRows(10_001) + "m,n\n", map[string]int{"many": 1, "changed": 1}},
 	} {
 		p.Do(t, "POST", program.CSV+s.query, s.file).Expect(t, 200, "…")
