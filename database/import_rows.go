@@ -308,7 +308,7 @@ func (i *fileImport) findNeeds(rows iter.Seq2[ImportRow, error]) error {
 			}
 			hasIt := field == nil || has != nil && *has == refused.needs.text
 			switch {
-			case row.Err != nil || refused.By > 0 || row.Line == refused.Line:
+			case refused.By > 0 || row.Line == refused.Line:
 			case hasIt && row.Line < refused.Line && !isRefused[row.Line]:
 				refused.By = row.Line
 			case !hasIt && i.options.OnConflict == ConflictUpdates && row.Given.Has(field) && !(has == nil && i.options.KeepValues):

@@ -427,7 +427,12 @@ func TestAnImportIsRecordedUserByUser(t *testing.T) {
 		{"10,002 deletions are entries, and a creation is one", update + "&on_missing=delete&max_deletes=20000",
 			"name,email\nn,n\n", map[string]int{"deleted": 10_002, "created": 1}},
 		{"10,001 creations and a change are two", update, program.ManyRows(10_001) + "m,n\n", map[string]int{"many": 1, "changed": 1}},
+		{"of rows that the database refuses, the others are recorded", update + "&on_error=skip",
+			human(2) + "l,n\nPerson 7,k\nPerson 8,j\n", map[string]int{"changed": 3}},
 	} {
+		if strings.HasSuffix(s.query, "on_error=skip") { // the service does not know this index
+			program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX names ON users (name)")
+		}
 		p.Do(t, "POST", program.CSV+s.query, s.file).Expect(t, 200, "…")
 		all, found := 0, map[string]int{}
 		for _, n := range s.want {
