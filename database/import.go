@@ -155,7 +155,7 @@ type fileImport struct {
 	users   map[string]models.User // whom the rows of a chunk mean, as those so far leave them, by [fileImport.sameEmail]
 	holders holders                // who has what these rows need and only one user may have
 	entries []models.Change        // of the chunk, without those of creations
-	created []int64                // the users whom rows have created, up to MaxRecorded
+	created []models.Change        // those of creations, up to MaxRecorded
 	isNew   idSet                  // all of them
 }
 
@@ -201,13 +201,9 @@ func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) error {
 		return &TooManyDeletes{Missing: i.done.Deleted, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
 	}
 	if i.done.Created > MaxRecorded {
-		return i.record([]models.Change{{Op: models.OpMany}})
+		i.created = []models.Change{{Op: models.OpMany}}
 	}
-	var entries []models.Change
-	for _, id := range i.created {
-		entries = append(entries, created(id)...)
-	}
-	return i.record(entries)
+	return i.record(i.created)
 }
 
 // chunks yields the rows of a file, some together, or the error that ends them.

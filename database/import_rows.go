@@ -142,7 +142,6 @@ func (h holders) take(row *ImportRow, email string, before *models.Profile, uniq
 type person struct {
 	models.User                // with the id 0 until it is stored
 	before      models.Profile // that of one who exists
-	isChanged   bool
 }
 
 // try carries out rows behind a savepoint. What the database refuses leaves no trace. Unlike GORM's Transaction it releases
@@ -173,8 +172,8 @@ func (i *fileImport) try(rows []ImportRow) error {
 	return nil
 }
 
-// plan goes through rows in their order, and returns whom they mean, and those of them who exist and are changed, and who are
-// missing and created. Each is so once, as the last of its rows leaves it. A unique value may go from one to a later one.
+// plan goes through rows in their order, and returns whom they mean: those who exist, and those who are missing and created,
+// each once, as the last of its rows leaves it. A unique value may go from one to a later one.
 func (i *fileImport) plan(rows []ImportRow, holders holders) (meant map[string]*person, existing, missing []*person) {
 	meant = make(map[string]*person, len(rows))
 	for _, row := range rows {
@@ -182,7 +181,7 @@ func (i *fileImport) plan(rows []ImportRow, holders holders) (meant map[string]*
 		one := meant[email]
 		if user, exists := i.users[email]; exists && one == nil {
 			one = &person{User: user, before: user.Profile}
-			meant[email] = one
+			meant[email], existing = one, append(existing, one)
 		}
 		var stored *models.Profile
 		if one != nil && i.options.OnConflict != ConflictFails {
@@ -201,15 +200,12 @@ func (i *fileImport) plan(rows []ImportRow, holders holders) (meant map[string]*
 				break
 			}
 			i.done.Created++
-			one = &person{User: i.newUser(row.Profile), isChanged: true}
+			one = &person{User: i.newUser(row.Profile)}
 			if missing = append(missing, one); i.oneEach {
 				meant[email] = one
 			}
 		case i.options.OnConflict == ConflictUpdates:
-			isNoted := one.isChanged
-			if refusal = i.update(one, &row, email, holders); one.isChanged && !isNoted {
-				existing = append(existing, one)
-			}
+			refusal = i.update(one, &row, email, holders)
 		case i.options.OnConflict == ConflictSkips:
 			i.done.Skipped++
 		default:
@@ -247,19 +243,19 @@ func (i *fileImport) update(one *person, row *ImportRow, email string, holders h
 		}
 	}
 	i.done.Updated++
-	one.User, one.isChanged = i.changedUser(one.User, differing, &row.Profile), true
+	one.User = i.changedUser(one.User, differing, &row.Profile)
 	return nil
 }
 
 // carryOut stores people: up to 80 in a statement, and 266 on PostgreSQL. Who exists is stored as a whole by the id, which the
 // transaction has locked, and before who is missing, as what only one user may have is theirs until then.
 func (i *fileImport) carryOut(existing, missing []*person) error {
-	var changed, created []*models.User
+	var changed, inserted []*models.User
 	var entries []models.Change
 	for _, one := range existing {
 		after := models.Values{Given: i.fields.All() &^ i.fields.TimeSet(), Profile: one.Profile}
 		differing := i.fields.Differing(&after, &one.before)
-		if differing == 0 { // a later row has put back what one was
+		if differing == 0 { // or a later row has put back what one was
 			continue
 		}
 		if changed = append(changed, &one.User); !i.isNew.has(one.ID) {
@@ -267,20 +263,20 @@ func (i *fileImport) carryOut(existing, missing []*person) error {
 		}
 	}
 	for _, one := range missing {
-		created = append(created, &one.User)
+		inserted = append(inserted, &one.User)
 	}
 	byID := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns(i.fields.Names())}
 	together := i.dialect.maxParameters() / (len(i.fields) + 1)
 	if err := effect(i.tx.Clauses(byID).Omit("created_at").CreateInBatches(changed, together), len(changed)); err != nil {
 		return err
 	}
-	if err := effect(i.tx.Clauses(returnID).CreateInBatches(created, together), len(created)); err != nil {
+	if err := effect(i.tx.Clauses(returnID).CreateInBatches(inserted, together), len(inserted)); err != nil {
 		return err
 	}
 	i.entries = append(i.entries, entries...)
-	for _, user := range created {
+	for _, user := range inserted {
 		if i.isNew.add(user.ID); len(i.created) < MaxRecorded {
-			i.created = append(i.created, user.ID)
+			i.created = append(i.created, created(user.ID)...)
 		}
 	}
 	return nil

@@ -47,10 +47,9 @@ func (d Location) String() string {
 // that was complete when it was called. An error is [models.ErrNotFound], the error of a [models.Precondition], the
 // context's, or a [*models.StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
-	// TempPrefix is what the names of temporary files begin with, of which the next start removes those of a killed process.
-	TempPrefix string
-	// Replaced is closed when the database file was removed or replaced: then every write fails, and only a restart helps.
-	Replaced  <-chan struct{}
+	TempPrefix string          // of the names of temporary files: the next start removes those of a killed process
+	Replaced   <-chan struct{} // closed when the database file was removed or replaced: only a restart helps; nil on a server
+
 	pool      pool
 	dialect   dialect
 	table     table
